@@ -1,0 +1,460 @@
+"""What every explainer is: transform, explain, score, statuses, budgets, guards."""
+
+import time
+import warnings
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skcf._explanation import STATUSES, Explanation
+from skcf._model import Meter
+from skcf._space import container_of
+from skcf.exceptions import CounterfactualNotFoundWarning
+
+
+@dataclass
+class Query:
+    """The rows of one call on their way through an explainer.
+
+    `status` holds the final word on rows that need no search, "" elsewhere.
+    """
+
+    X: object
+    status: np.ndarray
+    goal: object = None
+    target: np.ndarray = None
+    prediction: np.ndarray = None
+    score: np.ndarray = None
+    state: Bunch = field(default_factory=Bunch)
+
+    def __len__(self):
+        return len(self.status)
+
+    @classmethod
+    def of(cls, X):
+        """Return the query of a table, nothing settled."""
+        state = Bunch(deadline=None, share=None)
+        return cls(X, np.full(len(X), "", dtype="<U10"), state=state)
+
+    def meter(self):
+        """Return a meter with the time limit of the call."""
+        return Meter(self.state.deadline, self.state.share)
+
+
+@dataclass
+class Answers:
+    """What a search found: rows of codes, the best of each query first.
+
+    Parameters
+    ----------
+    row : ndarray of shape (m,)
+        The query of each answer; answers of a query stand in order of preference.
+    codes : ndarray of shape (m, ...)
+    cut : ndarray of shape (n_rows,)
+        Which rows the budget cut off.
+    extra : dict of str to ndarray of shape (m,)
+        What else is told of each answer, by the name it has in ``details``.
+    optimal : ndarray of bool of shape (m,), default=None
+        Which answers are proved to be the cheapest; None for a heuristic.
+    lower_bound : ndarray of shape (n_rows,), default=None
+    n_calls, n_rows : int
+        Model calls and the rows in them.
+    """
+
+    row: np.ndarray
+    codes: np.ndarray
+    cut: np.ndarray
+    extra: dict = field(default_factory=dict)
+    optimal: np.ndarray = None
+    lower_bound: np.ndarray = None
+    n_calls: int = 0
+    n_rows: int = 0
+
+    def take(self, at):
+        """Return some of the answers."""
+        return Answers(
+            self.row[at],
+            self.codes[at],
+            self.cut,
+            {name: values[at] for name, values in self.extra.items()},
+            None if self.optimal is None else self.optimal[at],
+            self.lower_bound,
+            self.n_calls,
+            self.n_rows,
+        )
+
+    @classmethod
+    def concat(cls, blocks, parts):
+        """Join the answers of blocks of rows; `blocks` holds their positions."""
+        row = np.concatenate([b[p.row] for b, p in zip(blocks, parts, strict=True)])
+        order = np.argsort(row, kind="stable")
+        n = sum(map(len, blocks))
+        cut, bound = np.zeros(n, dtype=bool), np.full(n, np.nan)
+        for block, part in zip(blocks, parts, strict=True):
+            cut[block] = part.cut
+            if part.lower_bound is not None:
+                bound[block] = part.lower_bound
+        optimal = [
+            np.zeros(len(p.row), dtype=bool) if p.optimal is None else p.optimal
+            for p in parts
+        ]
+        return cls(
+            row[order],
+            np.concatenate([p.codes for p in parts])[order],
+            cut,
+            {
+                name: np.concatenate([p.extra[name] for p in parts])[order]
+                for name in parts[0].extra
+            },
+            np.concatenate(optimal)[order],
+            bound,
+            sum(p.n_calls for p in parts),
+            sum(p.n_rows for p in parts),
+        )
+
+
+class BaseExplainer(
+    OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """Base of all explainers: it alone decides what is returned, and guards it.
+
+    A subclass says how to read a call (`_open`), how to search (`_search`), how to
+    write an answer (`_emit`) and how to judge one as it is returned (`_reached`,
+    `_lawful`). Whatever a search claims, an answer counts as found only if both
+    judges accept the row in the form in which it is returned.
+    """
+
+    _parameter_constraints = {
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+    _doc_link_module = "skcf"
+
+    # -- hooks --------------------------------------------------------------------
+
+    @abstractmethod
+    def _open(self, X, target, **options):
+        """Return the Query of a call, with the rows settled that need no search."""
+
+    @abstractmethod
+    def _search(self, query, rows, k, meter):
+        """Return the Answers to the rows of a query at positions `rows`."""
+
+    @abstractmethod
+    def _emit(self, query, row, codes):
+        """Return answers as rows in the container and dtypes of the query."""
+
+    @abstractmethod
+    def _reached(self, query, row, table):
+        """Return (valid, prediction, score) of emitted rows."""
+
+    @abstractmethod
+    def _lawful(self, query, row, table):
+        """Return (keeps every rule, cost, n_changed) of emitted rows."""
+
+    def _diagnose(self, query, rows, meter):
+        """Return what to tell in ``details`` of rows without an answer."""
+        return {}
+
+    def _check_extra(self, options):
+        """Raise for options of `explain` that the method cannot honour."""
+
+    # -- the public verbs ---------------------------------------------------------
+
+    def transform(self, X, *, target=None):
+        """Return the counterfactual of every row, in place of the row.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows to explain, in the columns given to `fit`.
+        target : label, array-like of shape (n_samples,) or (n_samples, 2), default=None
+            What each row is to become; None uses the `target` of the explainer.
+
+        Returns
+        -------
+        X_cf : {ndarray, dataframe} of shape (n_samples, n_features)
+            One row out for one row in, in the container, columns, order and index of
+            `X`. A row without a counterfactual comes back as it is, and one
+            :class:`~skcf.exceptions.CounterfactualNotFoundWarning` counts them.
+        """
+        query, answers = self._answer(X, target, 1)
+        X_cf = self._in_place(query, answers)
+        status = self._status(query, answers)
+        missed = {s: int((status == s).sum()) for s in STATUSES[2:]}
+        if any(missed.values()):
+            counts = ", ".join(f"{n} {s}" for s, n in missed.items() if n)
+            warnings.warn(
+                f"{sum(missed.values())} of {len(query)} rows have no counterfactual "
+                f"({counts}) and are returned unchanged; explain tells more.",
+                CounterfactualNotFoundWarning,
+                stacklevel=3,
+            )
+        return self._as_configured(X_cf)
+
+    def explain(self, X, *, target=None, n_counterfactuals=1):
+        """Return the counterfactuals of every row with all that is known of them.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows to explain, in the columns given to `fit`.
+        target : label, array-like of shape (n_samples,) or (n_samples, 2), default=None
+            What each row is to become; None uses the `target` of the explainer.
+        n_counterfactuals : int, default=1
+            The most counterfactuals of a row. They are distinct; those that change
+            different features come first, by cost. There are as many as were found.
+
+        Returns
+        -------
+        explanation : Explanation
+        """
+        return self._explain(X, target, n_counterfactuals)
+
+    def score(self, X, y=None):
+        """Return how near the counterfactuals of `X` are, on one scale for all.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        score : float
+            Over the rows that are not in the target already, the mean of one less the
+            Gower distance (ranges of the training rows) where a counterfactual was
+            found, and 0 elsewhere; 1 when there are no such rows. The `cost` of the
+            explainer has no part in it, so that costs can be compared.
+        """
+        query, answers = self._answer(X, None, 1)
+        status = self._status(query, answers)
+        counted = status != "already"
+        if not counted.any():
+            return 1.0
+        near = np.zeros(len(query))
+        near[answers.row] = 1.0 - np.minimum(1.0, self._gower(query, answers))
+        return float(near[counted].mean())
+
+    # -- from a query to answers --------------------------------------------------
+
+    def _answer(self, X, target, k, **options):
+        """Return the Query and its guarded Answers, at most `k` a row."""
+        check_is_fitted(self)
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"n_counterfactuals must be an integer >= 1, got {k!r}.")
+        start = time.monotonic()
+        X = self._validate(X, reset=False)
+        query = self._open(X, target, **options)
+        query.state.begin = start
+        rows = np.flatnonzero(query.status == "")
+        answers = self._run(query, rows, k)
+        return query, self._guard(query, answers, k)
+
+    def _run(self, query, rows, k):
+        """Search all live rows, in blocks that fit in memory and share the jobs."""
+        if self.time_limit is not None:
+            reserve = min(0.4 * self.time_limit, 2 * len(rows) * self._rate())
+            query.state.deadline = query.state.begin + 0.9 * self.time_limit - reserve
+            query.state.share = self.time_limit / 4
+        n_blocks = max(
+            -(-len(rows) // self._block_size()),
+            min(effective_n_jobs(self.n_jobs), max(1, len(rows))),
+        )
+        blocks = np.array_split(rows, n_blocks)
+        search = delayed(_timed_search)
+        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        parts = parallel(
+            search(self, query, block, k, query.meter()) for block in blocks
+        )
+        parts = list(self._watched(parts, blocks))
+        full = [np.arange(len(query)), *blocks]
+        return Answers.concat(full, [self._nothing(query), *parts])
+
+    def _watched(self, parts, blocks):
+        """Yield the answers of blocks, under one progress bar if verbose."""
+        if not self.verbose:
+            yield from parts
+            return
+        from tqdm.auto import tqdm
+
+        found = 0
+        with tqdm(total=sum(map(len, blocks)), unit="row") as bar:
+            for block, part in zip(blocks, parts, strict=True):
+                found += len(np.unique(part.row))
+                bar.update(len(block))
+                bar.set_postfix(found=found)
+                yield part
+
+    def _guard(self, query, answers, k):
+        """Keep the answers that both judges accept as they are returned."""
+        state = query.state
+        if not len(answers.row):
+            state.update(cost=np.empty(0), n_changed=np.empty(0, dtype=np.intp))
+            state.update(table=None, prediction=query.prediction[:0], score=np.empty(0))
+            return answers
+        table = self._emit(query, answers.row, answers.codes)
+        ok, cost, n_changed = self._lawful(query, answers.row, table)
+        valid, prediction, score = self._reached(query, answers.row, table)
+        kept = np.flatnonzero(ok & valid)
+        rank = _rank(answers.row[kept])
+        kept = kept[rank < k]
+        state.update(cost=cost[kept], n_changed=n_changed[kept])
+        state.update(prediction=prediction[kept], score=score[kept])
+        return answers.take(kept)
+
+    def _status(self, query, answers):
+        status = np.where(query.status == "", "not_found", query.status)
+        status[(query.status == "") & answers.cut] = "budget"
+        if answers.lower_bound is not None:
+            status[(query.status == "") & np.isposinf(answers.lower_bound)] = "infeasible"
+        status[answers.row] = "found"
+        return status
+
+    def _in_place(self, query, answers):
+        """Return the queries with the answers of rank 0 in their places."""
+        first = _rank(answers.row) == 0
+        codes = query.state.codes.copy()
+        codes[answers.row[first]] = answers.codes[first]
+        return self._emit(query, np.arange(len(query)), codes)
+
+    def _explain(self, X, target, k, **options):
+        query, answers = self._answer(X, target, k, **options)
+        status = self._status(query, answers)
+        missed = np.flatnonzero(np.isin(status, ("infeasible", "not_found")))
+        meter = query.meter()
+        more = self._diagnose(query, missed, meter) if len(missed) else {}
+        bound = answers.lower_bound
+        bound = np.where(status == "infeasible", np.inf, bound)
+        m, state = len(answers.row), query.state
+        return Explanation(
+            queries=query.X,
+            counterfactuals=self._emit(query, answers.row, answers.codes),
+            row=answers.row,
+            rank=_rank(answers.row),
+            status=status,
+            target=self._targets(query, answers, state.prediction),
+            cost=state.cost,
+            n_changed=state.n_changed,
+            prediction_before=query.prediction,
+            prediction=state.prediction,
+            score_before=query.score,
+            score=state.score,
+            optimal=np.zeros(m, dtype=bool) if answers.optimal is None else answers.optimal,
+            lower_bound=bound,
+            details=Bunch(
+                **answers.extra,
+                **more,
+                n_calls=answers.n_calls + meter.n_calls + state.n_calls,
+                n_rows=answers.n_rows + meter.n_rows + state.n_rows,
+                seconds=time.monotonic() - state.begin,
+            ),
+        )
+
+    def _targets(self, query, answers, prediction):
+        return query.target
+
+    def _nothing(self, query):
+        """Return the Answers of a search that was never needed."""
+        codes = query.state.codes
+        return Answers(
+            np.empty(0, dtype=np.intp),
+            codes[:0],
+            np.zeros(len(query), dtype=bool),
+            {name: np.empty(0, dtype=t) for name, t in self._extras().items()},
+        )
+
+    def _extras(self):
+        """Return the names and dtypes of the extra arrays of this method's Answers."""
+        return {}
+
+    def _rate(self):
+        """Return the seconds that the model takes for a row."""
+        return 0.0
+
+    def _block_size(self):
+        """Return how many rows may be searched at once."""
+        return 1024
+
+    # -- reading and writing tables -----------------------------------------------
+
+    def _validate(self, X, reset):
+        """Return a table whose names and width are those of fit."""
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame | nw.DataFrame):
+            container_of(X)
+            if not len(X):
+                raise ValueError(
+                    f"Found a dataframe with 0 samples while a minimum of 1 is required "
+                    f"by {type(self).__name__}."
+                )
+            if not X.shape[1]:
+                raise ValueError(
+                    f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
+                )
+            if not reset:
+                self._check_names(list(X.columns))
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        return validate_data(
+            self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+        )
+
+    def _check_names(self, names):
+        """Name missing, extra and permuted columns."""
+        known = getattr(self, "feature_names_in_", None)
+        if known is None or list(known) == names:
+            return
+        missing = [n for n in known if n not in names]
+        extra = [n for n in names if n not in set(known)]
+        said = []
+        if missing:
+            said.append(f"columns missing: {missing[:5]}")
+        if extra:
+            said.append(f"columns not seen in fit: {extra[:5]}")
+        if said:
+            raise ValueError(
+                "The feature names should match those that were passed during fit. "
+                f"{'; '.join(said)}. Expected {list(known)[:8]}"
+                f"{' ...' if len(known) > 8 else ''}."
+            )
+
+    def _as_configured(self, X):
+        """Return a frame in the library that set_output asks for."""
+        wanted = _get_output_config("transform", self)["dense"]
+        kind = container_of(X).kind
+        if kind != "array" and wanted in {"pandas", "polars"} and wanted != kind:
+            frame = nw.from_native(X)
+            return frame.to_pandas() if wanted == "pandas" else frame.to_polars()
+        return X
+
+    def _draw_seed(self):
+        random = check_random_state(self.random_state)
+        return np.uint64(random.randint(np.iinfo(np.int32).max))
+
+
+def _timed_search(explainer, query, rows, k, meter):
+    """Search one block of rows, in whatever worker this runs."""
+    if not len(rows):
+        nothing = explainer._nothing(query)
+        nothing.cut = nothing.cut[:0]
+        return nothing
+    return explainer._search(query, rows, k, meter)
+
+
+def _rank(row):
+    """Return the rank of each answer among those of its query; rows are sorted."""
+    return np.arange(len(row)) - np.searchsorted(row, row)

@@ -1,0 +1,249 @@
+"""The model as a search sees it: a margin, counted and kept within its budget."""
+
+import time
+
+import numpy as np
+from scipy.special import expit
+from sklearn import get_config
+from sklearn.base import is_classifier, is_regressor
+
+from skcf._model._goal import TOLERANCE
+
+N_SAMPLE = 200
+MAX_ROWS = 50_000
+
+
+class Meter:
+    """Counts the calls and rows of one search and knows when its time is up."""
+
+    def __init__(self, deadline=None, share=None):
+        self.deadline = deadline
+        self.share = share
+        self.n_calls = 0
+        self.n_rows = 0
+        self.cut = False
+
+    @property
+    def expired(self):
+        """Whether the time limit has passed; remembered once it has."""
+        if not self.cut and self.deadline is not None:
+            self.cut = time.monotonic() >= self.deadline
+        return self.cut
+
+    def add(self, n_rows):
+        """Record one model call."""
+        self.n_calls += 1
+        self.n_rows += n_rows
+
+
+class BlackBox:
+    """Any fitted estimator, called on tables in the container it was trained on.
+
+    `output` gives the raw scores behind `margin`: probabilities of all classes,
+    decision values, the prediction of a regressor, or class positions where the
+    estimator has nothing but predict. Which of them, and where the boundary lies, is
+    settled once on sample rows so that the sign of the margin agrees with predict.
+    The margin guides a search; predict decides.
+    """
+
+    def __init__(self, estimator, space, X, y=None, threshold=None):
+        self.estimator = estimator
+        self.space = space
+        self.regression = _is_regression(estimator)
+        self.bare = _wants_arrays(estimator, space.container.kind)
+        rows = np.unique(np.linspace(0, len(X) - 1, N_SAMPLE).astype(np.intp))
+        sample = space.container.take(X, rows)
+        start = time.perf_counter()
+        prediction = np.asarray(estimator.predict(self._input(sample)))
+        self.rate = (time.perf_counter() - start) / len(rows)
+        if prediction.ndim > 1 and prediction.shape[1:] != (1,):
+            raise ValueError(
+                f"Multi-output is not supported: predict returned {prediction.shape}."
+            )
+        self.classes_, self.has_proba = None, False
+        self.needs_proba = threshold is not None
+        self.cut, self.scale, self.method = None, 1.0, "predict"
+        if self.regression:
+            centre = np.abs(prediction).max() if len(prediction) else 1.0
+            self.scale = float(max(centre, np.finfo(float).tiny))
+            return
+        classes = getattr(estimator, "classes_", None)
+        if classes is None:
+            seen = [prediction] if y is None else [prediction, np.asarray(y)]
+            classes = np.unique(np.concatenate([np.ravel(s) for s in seen]))
+        if isinstance(classes, list):
+            raise ValueError("Multi-output is not supported: classes_ is a list.")
+        self.classes_ = np.asarray(classes)
+        self._order = np.argsort(self.classes_, kind="stable")
+        if threshold is not None and not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"threshold={threshold} needs an estimator with predict_proba; "
+                f"{type(estimator).__name__} has none."
+            )
+        self.has_proba = hasattr(estimator, "predict_proba")
+        self._calibrate(sample, self.positions(prediction))
+
+    # -- calling the model --------------------------------------------------------
+
+    def predict(self, table):
+        """Return the model's own prediction, one-dimensional."""
+        return np.ravel(np.asarray(self.estimator.predict(self._input(table))))
+
+    def positions(self, labels):
+        """Return the position in ``classes_`` of each label."""
+        labels = np.ravel(labels)
+        ordered = self.classes_[self._order]
+        at = np.minimum(np.searchsorted(ordered, labels), len(ordered) - 1)
+        return np.where(ordered[at] == labels, self._order[at], -1)
+
+    def output(self, table):
+        """Return (scores, probabilities) of a table; the latter where needed."""
+        X = self._input(table)
+        if self.regression or self.method == "predict":
+            scores = np.ravel(np.asarray(self.estimator.predict(X)))
+            if not self.regression:
+                scores = self.positions(scores)
+            scores = scores.astype(np.float64)
+        else:
+            scores = self._scores(self.method, X)
+        if self.method == "predict_proba":
+            return scores, scores
+        return scores, self._scores("predict_proba", X) if self.needs_proba else None
+
+    def probability(self, table):
+        """Return the probabilities of all classes, None where there are none."""
+        if self.regression or not self.has_proba:
+            return None
+        return self._scores("predict_proba", self._input(table))
+
+    def margins(self, n, build, goal, meter):
+        """Return the margins of `n` rows; -inf for those that the budget cut off.
+
+        `build(slice)` makes the table of a slice of the rows: a call never holds
+        more of them than fit in memory or, under a time limit, in a quarter of it.
+        """
+        out = np.full(n, -np.inf)
+        begin, rate = 0, self.rate
+        while begin < n and not meter.expired:
+            size = self.batch
+            if meter.share is not None:
+                size = int(np.clip(meter.share / max(rate, 1e-9), 1, size))
+            at = slice(begin, min(begin + size, n))
+            table = build(at)
+            start = time.perf_counter()
+            scores = self.output(table)
+            rate = (time.perf_counter() - start) / (at.stop - begin)
+            meter.add(at.stop - begin)
+            out[at] = self.margin(*scores, goal.take(at))
+            begin = at.stop
+        return out
+
+    @property
+    def batch(self):
+        """The most rows of one call."""
+        bytes_a_row = max(1, self.space.n_features) * 64
+        fits = int(get_config()["working_memory"] * 2**20 / bytes_a_row)
+        return int(np.clip(fits, 1, MAX_ROWS))
+
+    # -- the margin ---------------------------------------------------------------
+
+    def margin(self, scores, probability, goal):
+        """Return how far outputs are inside (positive) the target of each row."""
+        if self.regression:
+            edge = np.minimum(scores - goal.low, goal.high - scores)
+            return np.where(edge == 0, 2 * TOLERANCE * self.scale, edge)
+        own = self.lead(scores, goal.label)
+        margin = np.where(goal.opposite, -own, own)
+        if goal.nu is not None:
+            mass = goal.mass(probability)
+            over = np.where(mass == goal.nu, 2 * TOLERANCE, mass - goal.nu)
+            margin = np.minimum(margin, over)
+        return margin
+
+    def lead(self, scores, label):
+        """Return the lead of a class over the best other one."""
+        at = np.arange(len(scores))
+        if self.method == "predict":
+            return np.where(scores == label, 1.0, -1.0)
+        if scores.ndim == 1:
+            return np.where(label == 1, scores - self.cut, self.cut - scores)
+        if scores.shape[1] == 1:
+            return np.ones(len(scores))
+        if self.cut is not None:
+            p = scores[:, 1]
+            return np.where(label == 1, p - self.cut, self.cut - p)
+        rest = scores.copy()
+        rest[at, label] = -np.inf
+        return scores[at, label] - rest.max(axis=1)
+
+    def passes(self, margin):
+        """Return where a margin is clear of the boundary."""
+        return margin > TOLERANCE * self.scale
+
+    def on_edge(self, margin):
+        """Return where a margin is that of the closed edge of a target."""
+        return np.abs(margin) <= 2 * TOLERANCE * self.scale
+
+    def shortfall(self, margin):
+        """Return a number in [0, 1] that falls as the margin rises."""
+        if self.method == "predict_proba" and not self.regression:
+            return np.clip((1.0 - margin) / 2, 0.0, 1.0)
+        return expit(-margin / self.scale)
+
+    def _calibrate(self, sample, predicted):
+        """Choose the scores whose margin has the sign that predict has."""
+        options = [m for m in ("predict_proba", "decision_function") if hasattr(self.estimator, m)]
+        for method in options:
+            scores = self._scores(method, self._input(sample))
+            self.method = method
+            if scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 2):
+                if len(self.classes_) != 2:
+                    continue
+                default = 0.0 if scores.ndim == 1 else None
+                first = scores if scores.ndim == 1 else scores[:, 1]
+                cuts = [default, _boundary(first, predicted)]
+            elif scores.ndim == 2 and scores.shape[1] == len(self.classes_):
+                first, cuts = scores, [None]
+            else:
+                continue
+            for cut in cuts:
+                self.cut = cut
+                lead = self.lead(scores, predicted)
+                if (lead >= 0).all():
+                    spread = np.median(np.abs(lead))
+                    proba = method == "predict_proba"
+                    self.scale = 1.0 if proba or not spread > 0 else float(spread)
+                    return
+        self.method, self.cut, self.scale = "predict", None, 1.0
+
+    def _scores(self, method, X):
+        return np.asarray(getattr(self.estimator, method)(X), dtype=np.float64)
+
+    def _input(self, table):
+        if not self.bare:
+            return table
+        return table.to_numpy()
+
+
+def _boundary(score, predicted):
+    """Return the cut between the scores of the two classes, nan if they overlap."""
+    low, high = score[predicted == 0], score[predicted == 1]
+    if not len(low) or not len(high) or low.max() >= high.min():
+        return np.nan
+    return float(low.max() + high.min()) / 2
+
+
+def _is_regression(estimator):
+    if is_regressor(estimator):
+        return True
+    if is_classifier(estimator):
+        return False
+    return not (hasattr(estimator, "classes_") or hasattr(estimator, "predict_proba"))
+
+
+def _wants_arrays(estimator, kind):
+    """Tell whether a model was trained without column names though X has them."""
+    unnamed = hasattr(estimator, "n_features_in_") and not hasattr(
+        estimator, "feature_names_in_"
+    )
+    return kind != "array" and unnamed

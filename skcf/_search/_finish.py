@@ -1,0 +1,165 @@
+"""Finishers: what every search does to the candidates it has found."""
+
+import numpy as np
+
+from skcf._search._problem import Pool
+from skcf._space import PAD, Candidates
+
+N_SWEEP = 16
+N_SECTION = 15
+MAX_PASSES = 4
+
+
+def finish(problem, pool, k):
+    """Bring the `k` best change sets of each query nearer to it.
+
+    Needless changes are undone, each changed group is moved to nearer observed
+    values, then numbers are brought to the boundary on the grid of their column.
+    Only what keeps the rules and the model's answer is kept.
+    """
+    pool = pool.take(pool.valid)
+    pool = problem.best(problem.best_of_each(pool), k)
+    pool = _sweep(problem, pool, k)
+    for _ in range(MAX_PASSES):
+        nearer = _section(problem, pool)
+        if not len(nearer):
+            break
+        pool = problem.best(problem.best_of_each(Pool.concat([pool, nearer])), k)
+    return pool
+
+
+def _sweep(problem, pool, k):
+    """Undo changes and try nearer observed values until nothing gets cheaper."""
+    while len(pool) and not problem.meter.expired:
+        cands = Candidates.concat([_undone(problem, pool), _nearer(problem, pool)])
+        cands = problem.fresh(cands.take(_lawful(problem, cands)))
+        found = problem.score(cands)
+        found = found.take(found.valid)
+        if not len(found):
+            break
+        pool = problem.best(problem.best_of_each(Pool.concat([pool, found])), k)
+    return pool
+
+
+def _undone(problem, pool):
+    """Return each candidate without one of its changes."""
+    cands = pool.cands
+    who, slot = np.nonzero((cands.value != PAD) & (cands.n_changed > 1)[:, None])
+    mask = np.zeros((len(who), cands.value.shape[1]), dtype=bool)
+    mask[np.arange(len(who)), slot] = True
+    return cands.take(who).drop(mask, problem.values)
+
+
+def _nearer(problem, pool):
+    """Return each candidate with one value moved to a nearer observed one.
+
+    All nearer values where there are few; else evenly spaced ones, and some that
+    lie ever closer to the present one.
+    """
+    cands, values = pool.cands, problem.values
+    groups = cands.groups(values)
+    lots = []
+    for g in np.unique(groups[cands.value != PAD]):
+        who, slot = np.nonzero(groups == g)
+        rows, now = cands.row[who], cands.value[who, slot]
+        limit = problem.own_cost(rows, now)
+        whose, ids = problem.ground.sets[g].lists(rows)
+        cost = problem.own_cost(rows[whose], ids)
+        near = cost < limit[whose] - 1e-12
+        whose, ids, cost = whose[near], ids[near], cost[near]
+        order = np.lexsort((ids, -cost, whose))
+        whose, ids = whose[order], ids[order]
+        ids, whose = ids[keep := _spread(whose)], whose[keep]
+        lots.append(cands.take(who[whose]).put(ids, values))
+    return Candidates.concat(lots) if lots else cands.take(slice(0))
+
+
+def _spread(whose):
+    """Return the mask of entries to try, out of a sorted list for each owner."""
+    start = np.searchsorted(whose, whose)
+    size = np.searchsorted(whose, whose, side="right") - start
+    rank = np.arange(len(whose)) - start
+    even = np.maximum(size // N_SWEEP, 1)
+    power = (rank + 1) & rank == 0
+    return (rank % even == 0) | power
+
+
+def _section(problem, pool):
+    """Return the candidates with their best number moved to the boundary.
+
+    A number lies between the value that flips the model and the nearest one closer
+    to the query that did not, or the query's own. That interval is cut in sixteen
+    until it is as fine as the column's grid. Of the numbers of a candidate, the one
+    that saves most is moved.
+    """
+    values, space = problem.values, problem.space
+    groups = pool.cands.groups(values)
+    single = np.append(values.single, -1)[groups]
+    who, slot = np.nonzero((single >= 0) & space.numeric[single])
+    column, group = single[who, slot], groups[who, slot]
+    rows = pool.row[who]
+    x = problem.x[rows, column]
+    high = values.code_of(pool.cands.value[who, slot])
+    low = _next_nearer(values, group, high, x)
+    open_ = ~np.isnan(x)
+    found = [pool.take(slice(0))]
+    while open_.any() and not problem.meter.expired:
+        at = np.flatnonzero(open_)
+        points = _points(space, column[at], low[at], high[at])
+        task, which = np.nonzero(~np.isnan(points))
+        open_[np.setdiff1d(at, at[task])] = False
+        ids = values.add(group[at[task]], points[task, which])
+        cands = pool.cands.take(who[at[task]]).put(ids, values)
+        ok = np.flatnonzero(_lawful(problem, cands))
+        tried = problem.score(cands.take(ok))
+        hit = np.zeros(points.shape, dtype=bool)
+        hit[task[ok], which[ok]] = tried.valid
+        # Points run from the query outwards: the first hit is the nearest.
+        first = np.where(hit.any(axis=1), hit.argmax(axis=1), points.shape[1])
+        edge = np.column_stack([low[at], points, high[at]])
+        n_points = (~np.isnan(points)).sum(axis=1)
+        first = np.minimum(first, n_points)
+        rank = np.arange(len(at))
+        low[at] = edge[rank, first]
+        moved = first < n_points
+        high[at] = np.where(moved, edge[rank, first + 1], high[at])
+        found.append(tried.take(tried.valid))
+    return problem.best_of_each(Pool.concat(found))
+
+
+def _lawful(problem, cands):
+    """Return which candidates keep every rule."""
+    return problem.ground.mask(cands) & problem.ground.filtered(cands)
+
+
+def _next_nearer(values, group, code, x):
+    """Return the observed value next to `code` on the way to `x`, at most `x`."""
+    out = x.copy()
+    for g in np.unique(group):
+        at = np.flatnonzero(group == g)
+        table = values.table(g)[:, 0]
+        below = table[np.maximum(np.searchsorted(table, code[at]) - 1, 0)]
+        after = np.searchsorted(table, code[at], side="right")
+        above = table[np.minimum(after, len(table) - 1)]
+        up = code[at] > x[at]
+        out[at] = np.where(up, np.maximum(below, x[at]), np.minimum(above, x[at]))
+    return out
+
+
+def _points(space, columns, low, high):
+    """Return up to fifteen grid points strictly between, from `low` on; NaN pads."""
+    out = np.full((len(columns), N_SECTION), np.nan)
+    fraction = np.arange(1, N_SECTION + 1) / (N_SECTION + 1)
+    for j in np.unique(columns):
+        at = np.flatnonzero(columns == j)
+        a, b = low[at, None], high[at, None]
+        points = space.columns[j].snap(a + (b - a) * fraction)
+        inside = (points > np.minimum(a, b)) & (points < np.maximum(a, b))
+        inside &= (points >= space.low[j]) & (points <= space.high[j])
+        inside[:, 1:] &= points[:, 1:] != points[:, :-1]
+        unit = space.columns[j].scales["range"]
+        inside &= np.abs(b - a) > 1e-9 * unit
+        points[~inside] = np.nan
+        order = np.argsort(~inside, axis=1, kind="stable")
+        out[at] = np.take_along_axis(points, order, axis=1)
+    return out

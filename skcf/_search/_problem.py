@@ -1,0 +1,173 @@
+"""One block of queries on its way to counterfactuals: what all searches share."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from skcf._space import Candidates
+
+
+@dataclass
+class Pool:
+    """Candidates with what is known of them."""
+
+    cands: Candidates
+    cost: np.ndarray
+    margin: np.ndarray
+    valid: np.ndarray
+
+    def __len__(self):
+        return len(self.cands)
+
+    @property
+    def row(self):
+        """The query of each candidate."""
+        return self.cands.row
+
+    def take(self, at):
+        """Return some of the candidates, by mask or position."""
+        return Pool(self.cands.take(at), self.cost[at], self.margin[at], self.valid[at])
+
+    @classmethod
+    def concat(cls, pools):
+        """Put several pools behind one another."""
+        cands = Candidates.concat([pool.cands for pool in pools])
+        rest = [
+            np.concatenate([getattr(pool, f.name) for pool in pools])
+            for f in fields(cls)[1:]
+        ]
+        return cls(cands, *rest)
+
+
+class Problem:
+    """The queries of one block with their rules, cost, model, goals and budget.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_queries, n_features)
+        Codes of the queries.
+    table : the queries in their own container
+    ground : Ground
+    cost : BoundCost
+    model : BlackBox
+    goal : Goal
+    seed : ndarray of uint64 of shape (n_queries,)
+        The start of each query's own random stream.
+    meter : Meter
+    max_evaluations : int, default=None
+        The most rows that a query may have scored.
+    """
+
+    def __init__(
+        self, x, table, ground, cost, model, goal, seed, meter, max_evaluations=None
+    ):
+        self.x, self.table = x, table
+        self.ground, self.space, self.values = ground, ground.space, ground.values
+        self.cost, self.model, self.goal = cost, model, goal
+        self.seed, self.meter = seed, meter
+        self.max_evaluations = max_evaluations
+        self.n_scored = np.zeros(len(x), dtype=np.int64)
+        self.cut = np.zeros(len(x), dtype=bool)
+        self._seen = np.empty(0, dtype=np.uint64)
+
+    def __len__(self):
+        return len(self.x)
+
+    def cost_of(self, cands):
+        """Return the cost of each candidate, from its changed cells alone."""
+        who, column, code, slot = cands.cells(self.values)
+        d, g = self.cost.cells(column, self.x[cands.row[who], column], code)
+        shape = cands.value.shape
+        by_slot = np.zeros((2, *shape))
+        np.maximum.at(by_slot[0], (who, slot), d)
+        np.maximum.at(by_slot[1], (who, slot), g)
+        weight = np.append(self.cost.weight, 0.0)[cands.groups(self.values)]
+        return self.cost.combine(weight, *by_slot)
+
+    def own_cost(self, rows, ids):
+        """Return the cost of each single value as the only change of its query."""
+        return self.cost_of(Candidates(rows, ids[:, None]))
+
+    def admit(self, cands, keep=None):
+        """Cascade candidates, and drop what breaks a rule or was seen before."""
+        cands, _ = self.ground.cascade(cands, self.seed, keep)
+        return self.fresh(cands)
+
+    def fresh(self, cands):
+        """Drop candidates that were seen before, and remember the others."""
+        with np.errstate(over="ignore"):
+            place = cands.row.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+        key = cands.hash() ^ place
+        _, first = np.unique(key, return_index=True)
+        first = np.sort(first)
+        first = first[~np.isin(key[first], self._seen, assume_unique=True)]
+        self._seen = np.concatenate([self._seen, key[first]])
+        return cands.take(first)
+
+    def score(self, cands, cost=None):
+        """Return the pool of the candidates, scored in one batch.
+
+        What the budget does not allow is not scored: its margin is -inf.
+        """
+        cost = self.cost_of(cands) if cost is None else cost
+        turn = rank_in_row(cands.row)
+        todo = np.arange(len(cands))
+        if self.max_evaluations is not None:
+            todo = np.flatnonzero(turn < self.max_evaluations - self.n_scored[cands.row])
+        if self.meter.deadline is not None:
+            # A batch that is cut short gives every query its share.
+            todo = todo[np.argsort(turn[todo], kind="stable")]
+        some = cands.take(todo)
+
+        def build(at):
+            lot = some.take(at)
+            codes = lot.codes(self.x, self.values)
+            return self.space.decode(codes, self.table, lot.row)
+
+        margin = np.full(len(cands), -np.inf)
+        margin[todo] = self.model.margins(
+            len(todo), build, self.goal.take(some.row), self.meter
+        )
+        scored = margin > -np.inf
+        self.cut[cands.row[~scored]] = True
+        np.add.at(self.n_scored, cands.row[scored], 1)
+        return Pool(cands, cost, margin, self.model.passes(margin))
+
+    def order(self, pool):
+        """Return the positions that sort a pool by query, fittest first.
+
+        Valid candidates come first, by cost; the others by cost plus shortfall.
+        Ties go to the fewer changes, then to the lexicographically smaller codes.
+        """
+        short = np.where(pool.valid, 0.0, self.model.shortfall(pool.margin))
+        fitness = np.round(pool.cost + short, 9)
+        groups = pool.cands.groups(self.values)
+        ids = np.maximum(pool.cands.value, 0)
+        codes = np.where(pool.cands.value >= 0, self.values.code_of(ids), 0.0)
+        # lexsort takes the last key first; earlier slots must outrank later ones.
+        slots = [k for pair in zip(groups.T, codes.T, strict=True) for k in pair]
+        return np.lexsort([*slots[::-1], pool.cands.n_changed, fitness, ~pool.valid, pool.row])
+
+    def best(self, pool, k):
+        """Return the `k` fittest candidates of each query, in order."""
+        pool = pool.take(self.order(pool))
+        return pool.take(rank_in_row(pool.row) < k)
+
+    def best_of_each(self, pool):
+        """Return the fittest candidate of each change set of each query, in order."""
+        pool = pool.take(self.order(pool))
+        groups = pool.cands.groups(self.values)
+        key = np.column_stack([pool.row, groups])
+        first = np.sort(np.unique(key, axis=0, return_index=True)[1])
+        return pool.take(first)
+
+
+def rank_in_row(row):
+    """Return the rank of each entry among those of its row, in the order given."""
+    order = np.argsort(row, kind="stable")
+    ordered = row[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    length = np.diff(np.append(starts, len(row)))
+    rank = np.empty(len(row), dtype=np.intp)
+    rank[order] = np.arange(len(row)) - np.repeat(starts, length)
+    return rank

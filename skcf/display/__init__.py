@@ -1,0 +1,5 @@
+"""Pictures of counterfactual explanations."""
+
+from skcf.display._changes import ChangesDisplay
+
+__all__ = ["ChangesDisplay"]
