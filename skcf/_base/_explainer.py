@@ -94,11 +94,10 @@ class Answers:
         )
 
     @classmethod
-    def concat(cls, blocks, parts):
-        """Join the answers of blocks of rows; `blocks` holds their positions."""
+    def concat(cls, n, blocks, parts):
+        """Join the answers of blocks of `n` rows; `blocks` holds their positions."""
         row = np.concatenate([b[p.row] for b, p in zip(blocks, parts, strict=True)])
         order = np.argsort(row, kind="stable")
-        n = sum(map(len, blocks))
         cut, bound = np.zeros(n, dtype=bool), np.full(n, np.nan)
         for block, part in zip(blocks, parts, strict=True):
             cut[block] = part.cut
@@ -281,8 +280,10 @@ class BaseExplainer(
             search(self, query, block, k, query.meter()) for block in blocks
         )
         parts = list(self._watched(parts, blocks))
-        full = [np.arange(len(query)), *blocks]
-        return Answers.concat(full, [self._nothing(query), *parts])
+        everything = np.arange(len(query))
+        return Answers.concat(
+            len(query), [everything, *blocks], [self._nothing(query), *parts]
+        )
 
     def _watched(self, parts, blocks):
         """Yield the answers of blocks, under one progress bar if verbose."""
