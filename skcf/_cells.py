@@ -119,13 +119,12 @@ def mixed_column(name, values, container, module):
     reader = as_reader(container)
     if is_pandas_like(module):
         if isinstance(reader, np.ndarray):
-            kind = reader.dtype.kind
-            dtypes = [
-                str if kind == "U" else reader.dtype if kind in "biuf" else object
-            ]
+            kinds = {"U": str} | dict.fromkeys("biuf", reader.dtype)
+            dtypes = [kinds.get(reader.dtype.kind, object)]
         else:
             dtypes = list(reader.to_native().dtypes)
-        dtype = dtypes[0] if dtypes and all(d == dtypes[0] for d in dtypes) else object
+        same = all(dtype == dtypes[0] for dtype in dtypes)
+        dtype = dtypes[0] if same else object
         series = module.Series(values, name=name, dtype=dtype)
         return nw.from_native(series, series_only=True)
     if isinstance(reader, np.ndarray):
@@ -133,7 +132,7 @@ def mixed_column(name, values, container, module):
     dtypes = set(reader.schema.values())
     if len(dtypes) == 1:
         return nw.new_series(name, values, dtypes.pop(), backend=module)
-    if dtypes and all(dtype.is_numeric() for dtype in dtypes):
+    if all(dtype.is_numeric() for dtype in dtypes):
         values = [None if value is None else float(value) for value in values]
         return nw.new_series(name, values, nw.Float64, backend=module)
     values = [None if value is None else str(value) for value in values]

@@ -79,7 +79,7 @@ _STYLE = """
 .skcf-explanation .skcf-up { color: #d9700f; }
 .skcf-explanation .skcf-down { color: #2b8fd0; }
 .skcf-explanation .skcf-after { display: inline-flex; font-weight: 600; }
-.skcf-explanation .skcf-after span:last-child { min-width: 0; }
+.skcf-explanation .skcf-after span:last-child { max-width: 21em; }
 </style>
 """
 

@@ -586,6 +586,7 @@ def test_frames_of_arrays_without_pandas_and_polars(monkeypatch):
         ({"row": [0, 0, 4]}, r"row must be a position among the 4 queries, got 4"),
         ({"row": [0, 0, -1]}, r"row must be a position .* got -1"),
         ({"row": [2, 0, 0]}, r"sorted by row"),
+        ({"row": [2, 0, 0], "rank": [-2, 1, 2]}, r"sorted by row"),
         ({"rank": [0, 2, 0]}, r"rank must count"),
         ({"rank": [1, 0, 0]}, r"rank must count"),
         ({"status": ["found"] * 4}, r"query 1 has 0 and status \"found\""),

@@ -305,7 +305,7 @@ class BaseExplainer(
         state = query.state
         if not len(answers.row):
             state.update(cost=np.empty(0), n_changed=np.empty(0, dtype=np.intp))
-            state.update(table=None, prediction=query.prediction[:0], score=np.empty(0))
+            state.update(prediction=query.prediction[:0], score=np.empty(0))
             return answers
         table = self._emit(query, answers.row, answers.codes)
         ok, cost, n_changed = self._lawful(query, answers.row, table)

@@ -185,10 +185,21 @@ class BlackBox:
         return np.abs(margin) <= 2 * TOLERANCE * self.scale
 
     def shortfall(self, margin):
-        """Return a number in [0, 1] that falls as the margin rises."""
+        """Return a number in [0, 1] that falls as the margin rises: one less P."""
+        return expit(-self.strength(margin))
+
+    def strength(self, margin):
+        """Return the margin on a scale on which effects roughly add up: log-odds."""
         if self.method == "predict_proba" and not self.regression:
-            return np.clip((1.0 - margin) / 2, 0.0, 1.0)
-        return expit(-margin / self.scale)
+            odds = (1.0 + margin) / np.maximum(1.0 - margin, 1e-12)
+            return np.log(np.maximum(odds, 1e-12))
+        return margin / self.scale
+
+    def from_strength(self, strength):
+        """Return the margin of a strength."""
+        if self.method == "predict_proba" and not self.regression:
+            return np.tanh(strength / 2)
+        return strength * self.scale
 
     def _calibrate(self, sample, predicted):
         """Choose the scores whose margin has the sign that predict has."""

@@ -31,14 +31,23 @@ def finish(problem, pool, k):
 def _sweep(problem, pool, k):
     """Undo changes and try nearer observed values until nothing gets cheaper."""
     while len(pool) and not problem.meter.expired:
-        cands = Candidates.concat([_undone(problem, pool), _nearer(problem, pool)])
-        cands = problem.fresh(cands.take(_lawful(problem, cands)))
-        found = problem.score(cands)
+        found = [_score_new(problem, _undone(problem, pool))]
+        found.append(_score_new(problem, _undone_more(problem, pool, found[0])))
+        found.append(_score_new(problem, _nearer(problem, pool)))
+        found = Pool.concat(found)
         found = found.take(found.valid)
         if not len(found):
             break
         pool = problem.best(problem.best_of_each(Pool.concat([pool, found])), k)
     return pool
+
+
+def _score_new(problem, cands):
+    """Return the pool of those candidates that are lawful and new."""
+    cands = cands.take(_lawful(problem, cands))
+    cands = cands.take(problem.unseen(cands))
+    problem.remember(cands)
+    return problem.score(cands)
 
 
 def _undone(problem, pool):

@@ -1,9 +1,37 @@
 """GeCo's genetic search: mutation, crossover, selective mutation, selection."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from skcf._search._problem import Pool, rank_in_row
 from skcf._space import PAD, Candidates, mix, uniform
+
+
+@dataclass
+class Brood:
+    """Children before they are scored.
+
+    `keep` is the group that was just changed, -1 for none; `guess` is the strength
+    that is expected of the child if effects add up.
+    """
+
+    cands: Candidates
+    keep: np.ndarray
+    guess: np.ndarray
+
+    def take(self, at):
+        """Return some of the children."""
+        return Brood(self.cands.take(at), self.keep[at], self.guess[at])
+
+    @classmethod
+    def concat(cls, broods):
+        """Put several broods behind one another."""
+        return cls(
+            Candidates.concat([b.cands for b in broods]),
+            np.concatenate([b.keep for b in broods]),
+            np.concatenate([b.guess for b in broods]),
+        )
 
 
 class GeneticSearch:
@@ -13,7 +41,8 @@ class GeneticSearch:
     ----------
     problem : Problem
     q : int
-        Candidates of a query that survive a generation.
+        Candidates of a query that survive a generation, and children of a query that
+        are scored in one: those of which most is expected.
     k : int
         Fittest candidates that must be valid and unchanged for a query to stop.
     m_init, m_mut : int
@@ -22,65 +51,129 @@ class GeneticSearch:
         Whether the fittest of each change set is mutated, or every survivor.
     max_generations : int
     patience : int
-        Generations without a fitter candidate after which a query stops that has
-        no valid one yet.
+        Generations without a change among the fittest after which a query that has
+        no valid candidate turns urgent and, the second time, gives up.
+    rescue : callable, default=None
+        Returns candidates to start again from, for the positions of queries that
+        turn urgent.
     """
 
     def __init__(
-        self, problem, *, q, k, m_init, m_mut, mutate, max_generations, patience
+        self,
+        problem,
+        *,
+        q,
+        k,
+        m_init,
+        m_mut,
+        mutate,
+        max_generations,
+        patience,
+        rescue=None,
     ):
         self.problem = problem
         self.q, self.k, self.m_init, self.m_mut = q, k, m_init, m_mut
         self.mutate, self.max_generations = mutate, max_generations
-        self.patience = patience
-        self.n_generations = 0
+        self.patience, self.rescue = patience, rescue
+        self._start = None
+        self._generation = 0
+        self._effects = Effects(problem)
 
     def run(self, rows):
         """Return the last population of the queries at `rows`, in order."""
         problem = self.problem
-        start = Candidates.unchanged(rows)
-        pool = problem.score(*self._cheap(problem.admit(*self._mutate(start, self.m_init)), None))
-        pool = problem.best(pool, self.q)
+        origin = problem.score(Candidates.unchanged(rows))
+        self._start = np.zeros(len(problem))
+        self._start[rows] = problem.model.strength(origin.margin)
+        brood = self._mutate(origin, self.m_init)
+        pool = problem.best(self._score(brood, None, None), self.q)
         live = np.zeros(len(problem), dtype=bool)
         live[pool.row] = True
         stale = np.zeros(len(problem), dtype=np.intp)
-        while live.any() and not problem.meter.expired:
-            self.n_generations += 1
-            if self.n_generations > self.max_generations:
+        for self._generation in range(1, self.max_generations + 1):
+            if not live.any() or problem.meter.expired:
                 break
             before = self._top(pool)
-            children = self._children(pool.take(live[pool.row]))
-            if len(children):
-                pool = problem.best(Pool.concat([pool, problem.score(*children)]), self.q)
-            live &= ~self._settled(before, self._top(pool), stale)
+            brood = self._children(pool.take(live[pool.row]))
+            bred = self._score(brood, self._bound(pool), self.q)
+            pool = problem.best(Pool.concat([pool, bred]), self.q)
+            stop, stuck = self._settled(before, self._top(pool), stale)
+            live &= ~stop
+            if stuck.any():
+                pool = self._restart(pool, np.flatnonzero(stuck & live), stale)
+        return pool
+
+    def _restart(self, pool, rows, stale):
+        """Look for any answer to some queries, from wherever there is one."""
+        problem = self.problem
+        problem.urgent[rows] = True
+        stale[rows] = 0
+        if self.rescue is None:
+            return problem.best(pool, self.q)
+        cands, _ = problem.ground.cascade(self.rescue(problem, rows), problem.seed)
+        cands = cands.take(problem.unseen(cands))
+        problem.remember(cands)
+        return problem.best(Pool.concat([pool, problem.score(cands)]), self.q)
+
+    def _score(self, brood, bound, most):
+        """Repair and score the children of which most is expected."""
+        problem = self.problem
+        if bound is not None:
+            # A repair only adds to the cost, so what is too dear is not worth one.
+            ok = problem.cost_of(brood.cands) < bound[brood.cands.row]
+            brood = brood.take(ok)
+        cands, at = problem.ground.cascade(brood.cands, problem.seed, brood.keep)
+        brood = brood.take(at)
+        brood.cands = cands
+        brood = brood.take(problem.unseen(cands))
+        cost = problem.cost_of(brood.cands)
+        chosen = np.ones(len(cost), dtype=bool)
+        if bound is not None:
+            chosen &= cost < bound[brood.cands.row]
+        if most is not None:
+            row = brood.cands.row
+            likely = brood.guess > 0
+            margin = problem.model.from_strength(brood.guess)
+            fitness = problem.fitness(row, cost, margin, likely)
+            order = np.lexsort((brood.cands.hash(), fitness, ~likely, ~chosen, row))
+            rank = np.empty(len(row), dtype=np.intp)
+            rank[order] = rank_in_row(row[order])
+            chosen &= rank < most
+        brood, cost = brood.take(chosen), cost[chosen]
+        problem.remember(brood.cands)
+        pool = problem.score(brood.cands, cost)
+        self._effects.learn(pool, self._start)
         return pool
 
     # -- the operators ------------------------------------------------------------
 
     def _children(self, pool):
-        """Return (candidates, costs) bred from a population."""
-        problem = self.problem
-        best = problem.best_of_each(pool)
-        parents = (best if self.mutate == "best" else pool).cands
-        lots = [
-            self._mutate(parents, self.m_mut),
-            self._crossover(best.cands),
-            self._selective(best.cands),
-        ]
-        cands = Candidates.concat([lot for lot, _ in lots])
-        keep = np.concatenate([kept for _, kept in lots])
-        bound = self._bound(pool)
-        # A repair only adds to what a mutation costs where it changes another group,
-        # so candidates that are too dear already are not worth repairing.
-        cands, _, keep = self._within(cands, bound, keep)
-        return self._cheap(problem.admit(cands, keep), bound)
+        """Return what is bred from a population."""
+        best = self.problem.best_of_each(pool)
+        parents = best if self.mutate == "best" else pool
+        return Brood.concat(
+            [
+                self._mutate(parents, self.m_mut),
+                self._crossover(best),
+                self._selective(best),
+            ]
+        )
 
-    def _mutate(self, parents, m):
+    def _bits(self, cands):
+        """Return random bits that hang on query, candidate and generation alone."""
+        turn = mix(np.uint64(self._generation))
+        return mix(cands.hash() ^ self.problem.seed[cands.row] ^ turn)
+
+    def _strength(self, pool):
+        return self.problem.model.strength(pool.margin)
+
+    def _mutate(self, pool, m):
         """Change each group that a parent left alone to `m` values drawn for it."""
         problem, ground = self.problem, self.problem.ground
+        parents = pool.cands
         free = ~parents.changed(problem.values) & (ground.count[parents.row] > 0)
         free &= (parents.n_changed < ground.limit[parents.row])[:, None]
-        bits = parents.hash() ^ problem.seed[parents.row]
+        bits = self._bits(parents)
         whose, ids = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for g in np.flatnonzero(free.any(axis=0)):
             at = np.flatnonzero(free[:, g])
@@ -92,7 +185,8 @@ class GeneticSearch:
         order = np.argsort(whose, kind="stable")
         whose, ids = whose[order], ids[order]
         children = parents.take(whose).put(ids, problem.values)
-        return children, problem.values.group[ids]
+        guess = self._strength(pool)[whose] + self._effects.of(children.row, ids)
+        return Brood(children, problem.values.group[ids], guess)
 
     def _draw(self, g, rows, bits, m):
         """Return `m` values of a group for each row: all if there are no more."""
@@ -116,56 +210,62 @@ class GeneticSearch:
         problem = self.problem
         size = np.bincount(best.row, minlength=len(problem))
         first = np.cumsum(size) - size
-        left, right = [], []
+        pairs = [np.empty((2, 0), dtype=np.intp)]
         for n in np.unique(size[size > 1]):
-            i, j = np.triu_indices(n, 1)
             start = first[size == n][:, None]
-            left.append((start + i).ravel())
-            right.append((start + j).ravel())
-        if not left:
-            return best.take(slice(0)), np.empty(0, dtype=np.intp)
-        left, right = np.concatenate(left), np.concatenate(right)
+            ends = [(start + end).ravel() for end in np.triu_indices(n, 1)]
+            pairs.append(np.stack(ends))
+        left, right = np.concatenate(pairs, axis=1)
         order = np.lexsort((right, left))
-        one, two = best.take(left[order]), best.take(right[order])
+        left, right = left[order], right[order]
+        one, two = best.cands.take(left), best.cands.take(right)
         a, b = one.groups(problem.values), two.groups(problem.values)
         clash = (a[:, :, None] == b[:, None, :]) & (one.value != PAD)[:, :, None]
-        coin = uniform(mix(one.hash() ^ mix(two.hash()) ^ problem.seed[one.row])) < 0.5
+        coin = uniform(mix(self._bits(one) ^ mix(two.hash()))) < 0.5
         lose_one = clash.any(axis=2) & coin[:, None]
         lose_two = clash.any(axis=1) & ~coin[:, None]
         value = np.column_stack(
             [np.where(lose_one, PAD, one.value), np.where(lose_two, PAD, two.value)]
         )
-        return Candidates(one.row, value).tidy(problem.values), np.full(len(one), PAD)
+        strength = self._strength(best)
+        guess = strength[left] + strength[right] - self._start[one.row]
+        cands = Candidates(one.row, value).tidy(problem.values)
+        return Brood(cands, np.full(len(cands), PAD), guess)
 
-    def _selective(self, best, tries=8):
+    def _selective(self, pool, tries=8):
         """Move each changed number or rank nearer: one child a group, one for all."""
-        problem, values = self.problem, self.problem.values
+        problem, values, best = self.problem, self.problem.values, pool.cands
         nearer = np.full(best.value.shape, PAD, dtype=np.intp)
         groups = best.groups(values)
-        bits = best.hash() ^ problem.seed[best.row]
-        ordered = np.append(~problem.space.categorical[np.maximum(values.single, 0)], False)
-        ordered[:-1] |= values.single < 0
+        bits = self._bits(best)
         for g in np.unique(groups[best.value != PAD]):
-            if not ordered[g]:
+            j = values.single[g]
+            if j >= 0 and problem.space.categorical[j]:
                 continue
             who, slot = np.nonzero(groups == g)
-            rows = best.row[who]
+            rows, now = best.row[who], best.value[who, slot]
             drawn = self._draw(g, rows, mix(bits[who]), tries)
-            now = problem.own_cost(rows, best.value[who, slot])
-            flat = np.where(drawn == PAD, best.value[who, slot][:, None], drawn)
-            cost = problem.own_cost(np.repeat(rows, tries), flat.ravel()).reshape(flat.shape)
-            hit = cost < now[:, None] - 1e-12
-            pick = hit.argmax(axis=1)
-            at = np.arange(len(who))
-            nearer[who, slot] = np.where(hit.any(axis=1), flat[at, pick], PAD)
+            drawn = np.where(drawn == PAD, now[:, None], drawn)
+            cost = problem.own_cost(np.repeat(rows, tries), drawn.ravel())
+            limit = problem.own_cost(rows, now)[:, None] - 1e-12
+            hit = cost.reshape(drawn.shape) < limit
+            pick = drawn[np.arange(len(who)), hit.argmax(axis=1)]
+            nearer[who, slot] = np.where(hit.any(axis=1), pick, PAD)
         moved = nearer != PAD
         who, slot = np.nonzero(moved)
         each = best.take(who).put(nearer[who, slot], values)
-        several = moved.sum(axis=1) > 1
-        joint = np.where(moved, nearer, best.value)[several]
-        together = Candidates(best.row[several], joint)
-        keep = np.concatenate([groups[who, slot], np.full(len(together), PAD)])
-        return Candidates.concat([each, together]), keep
+        several = np.flatnonzero(moved.sum(axis=1) > 1)
+        value = np.where(moved, nearer, best.value)
+        together = Candidates(best.row[several], value[several])
+        cands = Candidates.concat([each, together])
+        parent = np.concatenate([who, several])
+        keep = np.concatenate([groups[who, slot], np.full(len(several), PAD)])
+        gain = np.zeros(value.shape)
+        rows = np.broadcast_to(best.row[:, None], value.shape)[moved]
+        gain[moved] = self._effects.of(rows, nearer[moved])
+        gain[moved] -= self._effects.of(rows, best.value[moved])
+        change = np.concatenate([gain[who, slot], gain[several].sum(axis=1)])
+        return Brood(cands, keep, self._strength(pool)[parent] + change)
 
     # -- selection ----------------------------------------------------------------
 
@@ -182,30 +282,74 @@ class GeneticSearch:
         bound[last.row] = last.cost
         return bound
 
-    def _within(self, cands, bound, keep=None):
-        cost = self.problem.cost_of(cands)
-        if bound is None:
-            return cands, cost, keep
-        ok = cost < bound[cands.row]
-        return cands.take(ok), cost[ok], None if keep is None else keep[ok]
-
-    def _cheap(self, cands, bound):
-        """Return the candidates below the bound and their costs."""
-        return self._within(cands, bound)[:2]
-
     def _top(self, pool):
         """Return the k fittest of each query."""
         return pool.take(rank_in_row(pool.row) < self.k)
 
     def _settled(self, before, after, stale):
-        """Return which queries stop: top k valid and the same twice, or stuck."""
-        n = len(self.problem)
-        marks = np.zeros((2, n), dtype=np.uint64)
+        """Return which queries stop, and which have to be helped.
+
+        A query stops when its k fittest are valid and the same as a generation ago,
+        or when it has no valid one and help has been of no use.
+        """
+        problem = self.problem
+        marks = np.zeros((2, len(problem)), dtype=np.uint64)
         for mark, top in zip(marks, (before, after), strict=True):
             np.bitwise_xor.at(mark, top.row, mix(top.cands.hash()))
         same = marks[0] == marks[1]
-        all_valid = np.ones(n, dtype=bool)
+        all_valid = np.ones(len(problem), dtype=bool)
         all_valid[after.row[~after.valid]] = False
+        any_valid = np.zeros(len(problem), dtype=bool)
+        any_valid[after.row[after.valid]] = True
         stale[same] += 1
         stale[~same] = 0
-        return same & (all_valid | (stale >= self.patience))
+        stuck = (stale >= self.patience) & ~any_valid
+        return (same & all_valid) | (stuck & problem.urgent), stuck & ~problem.urgent
+
+
+class Effects:
+    """What single values did to the strength of each query, as far as it is known.
+
+    Learned from the scored candidates that change one group. The effect of another
+    value is that of the nearest known one of its group, 0 if there is none.
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.key = np.empty(0, dtype=np.int64)
+        self.gain = np.empty(0)
+
+    def _keys(self, rows, ids):
+        return rows.astype(np.int64) * len(self.problem.values.group) + ids
+
+    def learn(self, pool, start):
+        """Take note of the candidates of a pool that change one group."""
+        values = pool.cands.value
+        if not values.shape[1]:
+            return
+        one = (pool.cands.n_changed == 1) & (pool.margin > -np.inf)
+        key = self._keys(pool.row[one], values[one, 0])
+        gain = self.problem.model.strength(pool.margin[one]) - start[pool.row[one]]
+        self.key, first = np.unique(np.append(self.key, key), return_index=True)
+        self.gain = np.append(self.gain, gain)[first]
+
+    def of(self, rows, ids):
+        """Return the effects of values on queries."""
+        if not len(self.key):
+            return np.zeros(len(ids))
+        key = self._keys(rows, ids)
+        at = np.searchsorted(self.key, key)
+        below = np.maximum(at - 1, 0)
+        above = np.minimum(at, len(self.key) - 1)
+        size = len(self.problem.values.group)
+        group = self.problem.values.group
+        out = np.zeros(len(ids))
+        gap = np.full(len(ids), np.inf)
+        for near in (below, above):
+            known = self.key[near]
+            same = (known // size == rows) & (group[known % size] == group[ids])
+            distance = np.where(same, np.abs(known - key), np.inf)
+            nearer = distance < gap
+            out[nearer] = self.gain[near[nearer]]
+            gap[nearer] = distance[nearer]
+        return out

@@ -68,6 +68,8 @@ class Problem:
         self.max_evaluations = max_evaluations
         self.n_scored = np.zeros(len(x), dtype=np.int64)
         self.cut = np.zeros(len(x), dtype=bool)
+        # Queries for which any answer is wanted before a cheap one.
+        self.urgent = np.zeros(len(x), dtype=bool)
         self._seen = np.empty(0, dtype=np.uint64)
 
     def __len__(self):
@@ -88,21 +90,21 @@ class Problem:
         """Return the cost of each single value as the only change of its query."""
         return self.cost_of(Candidates(rows, ids[:, None]))
 
-    def admit(self, cands, keep=None):
-        """Cascade candidates, and drop what breaks a rule or was seen before."""
-        cands, _ = self.ground.cascade(cands, self.seed, keep)
-        return self.fresh(cands)
-
-    def fresh(self, cands):
-        """Drop candidates that were seen before, and remember the others."""
-        with np.errstate(over="ignore"):
-            place = cands.row.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-        key = cands.hash() ^ place
+    def unseen(self, cands):
+        """Return the positions of candidates not scored before, each once."""
+        key = self._key(cands)
         _, first = np.unique(key, return_index=True)
         first = np.sort(first)
-        first = first[~np.isin(key[first], self._seen, assume_unique=True)]
-        self._seen = np.concatenate([self._seen, key[first]])
-        return cands.take(first)
+        return first[~np.isin(key[first], self._seen, assume_unique=True)]
+
+    def remember(self, cands):
+        """Note that candidates are about to be scored."""
+        self._seen = np.concatenate([self._seen, self._key(cands)])
+
+    def _key(self, cands):
+        with np.errstate(over="ignore"):
+            place = cands.row.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
+        return cands.hash() ^ place
 
     def score(self, cands, cost=None):
         """Return the pool of the candidates, scored in one batch.
@@ -136,17 +138,23 @@ class Problem:
     def order(self, pool):
         """Return the positions that sort a pool by query, fittest first.
 
-        Valid candidates come first, by cost; the others by cost plus shortfall.
-        Ties go to the fewer changes, then to the lexicographically smaller codes.
+        Valid candidates come first, by cost; the others by cost plus shortfall, or
+        by shortfall alone where a query is urgent. Ties go to the fewer changes, then
+        to the lexicographically smaller codes.
         """
-        short = np.where(pool.valid, 0.0, self.model.shortfall(pool.margin))
-        fitness = np.round(pool.cost + short, 9)
+        fitness = self.fitness(pool.row, pool.cost, pool.margin, pool.valid)
         groups = pool.cands.groups(self.values)
         ids = np.maximum(pool.cands.value, 0)
         codes = np.where(pool.cands.value >= 0, self.values.code_of(ids), 0.0)
         # lexsort takes the last key first; earlier slots must outrank later ones.
         slots = [k for pair in zip(groups.T, codes.T, strict=True) for k in pair]
         return np.lexsort([*slots[::-1], pool.cands.n_changed, fitness, ~pool.valid, pool.row])
+
+    def fitness(self, row, cost, margin, valid):
+        """Return the fitness of candidates; lower is better, valid or not apart."""
+        short = self.model.shortfall(margin)
+        wanting = np.where(self.urgent[row], short, cost + short)
+        return np.round(np.where(valid, cost, wanting), 9)
 
     def best(self, pool, k):
         """Return the `k` fittest candidates of each query, in order."""

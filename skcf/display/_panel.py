@@ -206,7 +206,8 @@ class Panel:
         self.texts.append(artist)
         text = artist.get_text()
         kept = len(text)
-        while room is not None and kept > 1 and self._width(artist) > room:
+        # Widths depend a little on where in a pixel the text begins.
+        while room is not None and kept > 1 and self._width(artist) > room + 1.0:
             kept = min(kept - 1, int(kept * room / self._width(artist)) + 1)
             artist.set_text(text[:kept].rstrip() + "…")
         return self._width(artist)

@@ -221,8 +221,18 @@ def test_long_names_are_shortened_and_nothing_overlaps():
     found = {"W" * 60: [2.0, 1.0], "$x$ and $y": ["n" * 90, "n" * 90], "b": [3, 1]}
     explanation = explain(queries, found, [0, 1])
     display = ChangesDisplay.from_explanation(explanation).plot()
+    # A name with dollar signs is not a formula.
     assert "$x$ and $y" in texts(display)
+    assert not any(text.get_parse_math() for text in display.texts_)
     assert any(word.startswith("WWW") and word.endswith("…") for word in texts(display))
+    assert_readable(display)
+
+
+@pytest.mark.parametrize("pair", [("x" * 45, "y"), ("x", "y" * 40)])
+def test_a_long_category_takes_the_room_of_a_short_one(pair):
+    explanation = explain({"a": [pair[0]]}, {"a": [pair[1]]}, [0])
+    display = ChangesDisplay.from_explanation(explanation).plot()
+    assert followed(texts(display), "a", *pair)
     assert_readable(display)
 
 

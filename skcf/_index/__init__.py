@@ -1,0 +1,5 @@
+"""Nearest training rows."""
+
+from skcf._index._exact import TrainingRows
+
+__all__ = ["TrainingRows"]

@@ -1,0 +1,94 @@
+"""Nearest training rows, by exhaustive comparison."""
+
+import numpy as np
+
+from skcf.constraints._bind import holds
+
+MAX_CELLS = 4_000_000
+
+
+class TrainingRows:
+    """The training rows with what the model says of them.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows, n_features)
+    prediction : ndarray of shape (n_rows,)
+        Class positions, or numbers of a regressor.
+    probability : ndarray of shape (n_rows, n_classes) or None
+    """
+
+    def __init__(self, codes, prediction, probability=None):
+        self.codes = codes
+        self.prediction = prediction
+        self.probability = probability
+
+    def __len__(self):
+        return len(self.codes)
+
+    @classmethod
+    def learn(cls, model, space, X):
+        """Ask the model about the training rows, once."""
+        codes = space.encode(X, check_missing=False)
+        begins = range(0, len(X), model.batch)
+        lots = [space.container.take(X, np.arange(b, min(b + model.batch, len(X)))) for b in begins]
+        prediction = np.concatenate([model.predict(lot) for lot in lots])
+        if not model.regression:
+            prediction = model.positions(prediction)
+        probability = None
+        if model.needs_proba:
+            probability = np.concatenate([model.probability(lot) for lot in lots])
+        return cls(codes, prediction, probability)
+
+    def nearest(self, x, goal, cost, k, rules=None):
+        """Return (query, training row) of the `k` nearest rows in the target.
+
+        Sorted by query and then by cost. With `rules`, only rows that satisfy all of
+        them. A row is left out where it equals the query or lacks a value that the
+        query has.
+        """
+        queries, rows = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        step = max(1, MAX_CELLS // max(1, self.codes.size))
+        for begin in range(0, len(x), step):
+            at = np.arange(begin, min(begin + step, len(x)))
+            near = self._distances(x[at], goal.take(at), cost, rules)
+            m = min(k, near.shape[1])
+            if m < near.shape[1]:
+                some = np.argpartition(near, m - 1, axis=1)[:, :m]
+                # Ties at the end of the list go to the first training row.
+                last = np.take_along_axis(near, some, axis=1).max(axis=1)
+                near = np.where(near <= last[:, None], near, np.inf)
+            order = np.argsort(near, axis=1, kind="stable")[:, :m]
+            found = np.isfinite(np.take_along_axis(near, order, axis=1))
+            who, place = np.nonzero(found)
+            queries.append(at[who])
+            rows.append(order[who, place])
+        return np.concatenate(queries), np.concatenate(rows)
+
+    def _distances(self, x, goal, cost, rules):
+        """Return the cost from each query to each row; inf where it is no answer."""
+        before, after = x[:, None, :], self.codes[None, :, :]
+        near = np.round(cost.rows(before, after), 9)
+        changed = cost.n_changed(before, after)
+        bad = (np.isnan(after) & ~np.isnan(before)).any(axis=2) | (changed == 0)
+        bad |= ~self._in_target(goal)
+        if rules is not None:
+            tables = {"x": before, "cf": after}
+            for part in rules.parts:
+                bad |= ~holds(part.node, lambda table, j: tables[table][:, :, j])
+            if rules.max_changes is not None:
+                bad |= changed > rules.max_changes
+        near[bad] = np.inf
+        return near
+
+    def _in_target(self, goal):
+        """Return for each goal which training rows reach it."""
+        n = len(self)
+        out = np.empty((len(goal), n), dtype=bool)
+        _, first, back = np.unique(
+            goal.keys(), axis=0, return_index=True, return_inverse=True
+        )
+        for i, at in enumerate(first):
+            same = goal.take(np.full(n, at))
+            out[back.ravel() == i] = same.reached(self.prediction, self.probability)
+        return out
