@@ -151,6 +151,7 @@ class TabularExplainer(ModelExplainer):
             state.seed[rows],
             meter,
             self.max_evaluations,
+            quick=lifted is not None,
         )
         answers = self._solve(problem, np.flatnonzero(~ground.infeasible), k)
         answers.lower_bound = np.where(ground.infeasible, np.inf, np.nan)

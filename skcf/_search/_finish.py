@@ -2,23 +2,26 @@
 
 import numpy as np
 
+from skcf._search._few import few_changes
 from skcf._search._problem import Pool
 from skcf._space import PAD, Candidates
 
-N_SWEEP = 16
+N_SWEEP = 8
 N_SECTION = 15
 MAX_PASSES = 4
+MANY = 3
+MAX_SWEEPS = 8
 
 
-def finish(problem, pool, k):
+def finish(problem, pool, rows, k):
     """Bring the `k` best change sets of each query nearer to it.
 
     Needless changes are undone, each changed group is moved to nearer observed
     values, then numbers are brought to the boundary on the grid of their column.
     Only what keeps the rules and the model's answer is kept.
     """
-    pool = pool.take(pool.valid)
-    pool = problem.best(problem.best_of_each(pool), k)
+    pool = few_changes(problem, pool, rows)
+    pool = shrink(problem, pool, k)
     pool = _sweep(problem, pool, k)
     for _ in range(MAX_PASSES):
         nearer = _section(problem, pool)
@@ -28,13 +31,25 @@ def finish(problem, pool, k):
     return pool
 
 
-def _sweep(problem, pool, k):
-    """Undo changes and try nearer observed values until nothing gets cheaper."""
+def shrink(problem, pool, k):
+    """Return the `k` best change sets of each query after undoing needless changes."""
+    pool = pool.take(pool.valid)
+    pool = problem.best(problem.best_of_each(pool), k)
     while len(pool) and not problem.meter.expired:
-        found = [_score_new(problem, _undone(problem, pool))]
-        found.append(_score_new(problem, _undone_more(problem, pool, found[0])))
-        found.append(_score_new(problem, _nearer(problem, pool)))
-        found = Pool.concat(found)
+        found = Pool.concat(_undo(problem, pool))
+        found = found.take(found.valid)
+        if not len(found):
+            break
+        pool = problem.best(problem.best_of_each(Pool.concat([pool, found])), k)
+    return pool
+
+
+def _sweep(problem, pool, k):
+    """Try nearer observed values until nothing gets cheaper."""
+    for _ in range(MAX_SWEEPS):
+        if not len(pool) or problem.meter.expired:
+            break
+        found = _score_new(problem, _nearer(problem, pool))
         found = found.take(found.valid)
         if not len(found):
             break
@@ -50,13 +65,34 @@ def _score_new(problem, cands):
     return problem.score(cands)
 
 
-def _undone(problem, pool):
-    """Return each candidate without one of its changes."""
-    cands = pool.cands
-    who, slot = np.nonzero((cands.value != PAD) & (cands.n_changed > 1)[:, None])
-    mask = np.zeros((len(who), cands.value.shape[1]), dtype=bool)
-    mask[np.arange(len(who)), slot] = True
-    return cands.take(who).drop(mask, problem.values)
+def _undo(problem, pool):
+    """Return candidates with changes undone: each alone, then more and more.
+
+    The second lot drops changes in the order of what their loss alone does to the
+    margin, so that a candidate with many needless changes is not undone one by one.
+    """
+    who, slot = np.nonzero(pool.cands.value != PAD)
+    single = _without(problem, pool, who, np.arange(pool.cands.value.shape[1]) == slot[:, None])
+    new = np.zeros(len(pool), dtype=bool)
+    new[who[problem.unseen(single)]] = True
+    at = np.flatnonzero(new[who] & (pool.cands.n_changed > 1)[who])
+    at = at[_lawful(problem, single.take(at))]
+    problem.remember(single.take(at))
+    tried = problem.score(single.take(at))
+    margin = np.full(pool.cands.value.shape, -np.inf)
+    margin[who[at], slot[at]] = tried.margin
+    rank = np.argsort(np.argsort(-margin, axis=1, kind="stable"), axis=1)
+    many = np.flatnonzero(new & (pool.cands.n_changed > MANY))
+    n_drop = np.arange(2, margin.shape[1])
+    owner = np.repeat(many, len(n_drop))
+    mask = rank[owner] < np.tile(n_drop, len(many))[:, None]
+    mask &= np.isfinite(margin[owner])
+    return tried, _score_new(problem, _without(problem, pool, owner, mask))
+
+
+def _without(problem, pool, owner, mask):
+    """Return the candidates at `owner` without the values at `mask`."""
+    return pool.cands.take(owner).drop(mask, problem.values)
 
 
 def _nearer(problem, pool):

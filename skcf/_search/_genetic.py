@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skcf._search._finish import shrink
 from skcf._search._problem import Pool, rank_in_row
 from skcf._space import PAD, Candidates, mix, uniform
+
+PATIENCE = 2
+N_RESCUED = 2
 
 
 @dataclass
@@ -50,12 +54,9 @@ class GeneticSearch:
     mutate : {"best", "all"}
         Whether the fittest of each change set is mutated, or every survivor.
     max_generations : int
-    patience : int
-        Generations without a change among the fittest after which a query that has
-        no valid candidate turns urgent and, the second time, gives up.
     rescue : callable, default=None
         Returns candidates to start again from, for the positions of queries that
-        turn urgent.
+        ended without a valid one.
     """
 
     def __init__(
@@ -68,52 +69,54 @@ class GeneticSearch:
         m_mut,
         mutate,
         max_generations,
-        patience,
         rescue=None,
     ):
         self.problem = problem
         self.q, self.k, self.m_init, self.m_mut = q, k, m_init, m_mut
         self.mutate, self.max_generations = mutate, max_generations
-        self.patience, self.rescue = patience, rescue
-        self._start = None
+        self.rescue = rescue
         self._generation = 0
-        self._effects = Effects(problem)
 
     def run(self, rows):
         """Return the last population of the queries at `rows`, in order."""
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
-        self._start = np.zeros(len(problem))
-        self._start[rows] = problem.model.strength(origin.margin)
         brood = self._mutate(origin, self.m_init)
         pool = problem.best(self._score(brood, None, None), self.q)
+        pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
+        lost = np.setdiff1d(rows, pool.row[pool.valid])
+        if len(lost) and self.rescue is not None and not problem.meter.expired:
+            pool = self._restart(pool, lost)
+            pool = self._evolve(pool, lost, self.max_generations)
+        return pool
+
+    def _evolve(self, pool, rows, max_generations):
+        """Return the population after the queries at `rows` have settled."""
+        problem = self.problem
         live = np.zeros(len(problem), dtype=bool)
-        live[pool.row] = True
+        live[np.intersect1d(rows, pool.row)] = True
         stale = np.zeros(len(problem), dtype=np.intp)
-        for self._generation in range(1, self.max_generations + 1):
+        for _ in range(max_generations):
             if not live.any() or problem.meter.expired:
                 break
+            self._generation += 1
             before = self._top(pool)
             brood = self._children(pool.take(live[pool.row]))
             bred = self._score(brood, self._bound(pool), self.q)
             pool = problem.best(Pool.concat([pool, bred]), self.q)
-            stop, stuck = self._settled(before, self._top(pool), stale)
-            live &= ~stop
-            if stuck.any():
-                pool = self._restart(pool, np.flatnonzero(stuck & live), stale)
+            live &= ~self._settled(before, self._top(pool), stale)
         return pool
 
-    def _restart(self, pool, rows, stale):
+    def _restart(self, pool, rows):
         """Look for any answer to some queries, from wherever there is one."""
         problem = self.problem
         problem.urgent[rows] = True
-        stale[rows] = 0
-        if self.rescue is None:
-            return problem.best(pool, self.q)
         cands, _ = problem.ground.cascade(self.rescue(problem, rows), problem.seed)
         cands = cands.take(problem.unseen(cands))
         problem.remember(cands)
-        return problem.best(Pool.concat([pool, problem.score(cands)]), self.q)
+        scored = problem.score(cands)
+        found = shrink(problem, scored, N_RESCUED)
+        return problem.best(Pool.concat([pool, scored, found]), self.q)
 
     def _score(self, brood, bound, most):
         """Repair and score the children of which most is expected."""
@@ -141,9 +144,7 @@ class GeneticSearch:
             chosen &= rank < most
         brood, cost = brood.take(chosen), cost[chosen]
         problem.remember(brood.cands)
-        pool = problem.score(brood.cands, cost)
-        self._effects.learn(pool, self._start)
-        return pool
+        return problem.score(brood.cands, cost)
 
     # -- the operators ------------------------------------------------------------
 
@@ -185,7 +186,7 @@ class GeneticSearch:
         order = np.argsort(whose, kind="stable")
         whose, ids = whose[order], ids[order]
         children = parents.take(whose).put(ids, problem.values)
-        guess = self._strength(pool)[whose] + self._effects.of(children.row, ids)
+        guess = self._strength(pool)[whose] + problem.effects.of(children.row, ids)
         return Brood(children, problem.values.group[ids], guess)
 
     def _draw(self, g, rows, bits, m):
@@ -228,7 +229,7 @@ class GeneticSearch:
             [np.where(lose_one, PAD, one.value), np.where(lose_two, PAD, two.value)]
         )
         strength = self._strength(best)
-        guess = strength[left] + strength[right] - self._start[one.row]
+        guess = strength[left] + strength[right] - problem.effects.start[one.row]
         cands = Candidates(one.row, value).tidy(problem.values)
         return Brood(cands, np.full(len(cands), PAD), guess)
 
@@ -262,8 +263,8 @@ class GeneticSearch:
         keep = np.concatenate([groups[who, slot], np.full(len(several), PAD)])
         gain = np.zeros(value.shape)
         rows = np.broadcast_to(best.row[:, None], value.shape)[moved]
-        gain[moved] = self._effects.of(rows, nearer[moved])
-        gain[moved] -= self._effects.of(rows, best.value[moved])
+        gain[moved] = problem.effects.of(rows, nearer[moved])
+        gain[moved] -= problem.effects.of(rows, best.value[moved])
         change = np.concatenate([gain[who, slot], gain[several].sum(axis=1)])
         return Brood(cands, keep, self._strength(pool)[parent] + change)
 
@@ -287,69 +288,18 @@ class GeneticSearch:
         return pool.take(rank_in_row(pool.row) < self.k)
 
     def _settled(self, before, after, stale):
-        """Return which queries stop, and which have to be helped.
+        """Return which queries stop.
 
         A query stops when its k fittest are valid and the same as a generation ago,
-        or when it has no valid one and help has been of no use.
+        or when it has no valid one and the fittest have long been the same.
         """
-        problem = self.problem
-        marks = np.zeros((2, len(problem)), dtype=np.uint64)
+        n = len(self.problem)
+        marks = np.zeros((2, n), dtype=np.uint64)
         for mark, top in zip(marks, (before, after), strict=True):
             np.bitwise_xor.at(mark, top.row, mix(top.cands.hash()))
         same = marks[0] == marks[1]
-        all_valid = np.ones(len(problem), dtype=bool)
+        all_valid = np.ones(n, dtype=bool)
         all_valid[after.row[~after.valid]] = False
-        any_valid = np.zeros(len(problem), dtype=bool)
-        any_valid[after.row[after.valid]] = True
         stale[same] += 1
         stale[~same] = 0
-        stuck = (stale >= self.patience) & ~any_valid
-        return (same & all_valid) | (stuck & problem.urgent), stuck & ~problem.urgent
-
-
-class Effects:
-    """What single values did to the strength of each query, as far as it is known.
-
-    Learned from the scored candidates that change one group. The effect of another
-    value is that of the nearest known one of its group, 0 if there is none.
-    """
-
-    def __init__(self, problem):
-        self.problem = problem
-        self.key = np.empty(0, dtype=np.int64)
-        self.gain = np.empty(0)
-
-    def _keys(self, rows, ids):
-        return rows.astype(np.int64) * len(self.problem.values.group) + ids
-
-    def learn(self, pool, start):
-        """Take note of the candidates of a pool that change one group."""
-        values = pool.cands.value
-        if not values.shape[1]:
-            return
-        one = (pool.cands.n_changed == 1) & (pool.margin > -np.inf)
-        key = self._keys(pool.row[one], values[one, 0])
-        gain = self.problem.model.strength(pool.margin[one]) - start[pool.row[one]]
-        self.key, first = np.unique(np.append(self.key, key), return_index=True)
-        self.gain = np.append(self.gain, gain)[first]
-
-    def of(self, rows, ids):
-        """Return the effects of values on queries."""
-        if not len(self.key):
-            return np.zeros(len(ids))
-        key = self._keys(rows, ids)
-        at = np.searchsorted(self.key, key)
-        below = np.maximum(at - 1, 0)
-        above = np.minimum(at, len(self.key) - 1)
-        size = len(self.problem.values.group)
-        group = self.problem.values.group
-        out = np.zeros(len(ids))
-        gap = np.full(len(ids), np.inf)
-        for near in (below, above):
-            known = self.key[near]
-            same = (known // size == rows) & (group[known % size] == group[ids])
-            distance = np.where(same, np.abs(known - key), np.inf)
-            nearer = distance < gap
-            out[nearer] = self.gain[near[nearer]]
-            gap[nearer] = distance[nearer]
-        return out
+        return same & (all_valid | (stale >= PATIENCE))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from skcf._search._effects import Effects
 from skcf._space import Candidates
 
 
@@ -56,18 +57,31 @@ class Problem:
     meter : Meter
     max_evaluations : int, default=None
         The most rows that a query may have scored.
+    quick : bool, default=False
+        Whether any answer will do.
     """
 
     def __init__(
-        self, x, table, ground, cost, model, goal, seed, meter, max_evaluations=None
+        self,
+        x,
+        table,
+        ground,
+        cost,
+        model,
+        goal,
+        seed,
+        meter,
+        max_evaluations=None,
+        quick=False,
     ):
         self.x, self.table = x, table
         self.ground, self.space, self.values = ground, ground.space, ground.values
         self.cost, self.model, self.goal = cost, model, goal
-        self.seed, self.meter = seed, meter
+        self.seed, self.meter, self.quick = seed, meter, quick
         self.max_evaluations = max_evaluations
         self.n_scored = np.zeros(len(x), dtype=np.int64)
         self.cut = np.zeros(len(x), dtype=bool)
+        self.effects = Effects(self.values, len(x))
         # Queries for which any answer is wanted before a cheap one.
         self.urgent = np.zeros(len(x), dtype=bool)
         self._seen = np.empty(0, dtype=np.uint64)
@@ -133,6 +147,8 @@ class Problem:
         scored = margin > -np.inf
         self.cut[cands.row[~scored]] = True
         np.add.at(self.n_scored, cands.row[scored], 1)
+        done = cands.take(scored)
+        self.effects.learn(done, self.model.strength(margin[scored]))
         return Pool(cands, cost, margin, self.model.passes(margin))
 
     def order(self, pool):
@@ -155,6 +171,12 @@ class Problem:
         short = self.model.shortfall(margin)
         wanting = np.where(self.urgent[row], short, cost + short)
         return np.round(np.where(valid, cost, wanting), 9)
+
+    def least_cost(self, pool):
+        """Return the cost of the cheapest valid candidate of each query, inf if none."""
+        out = np.full(len(self), np.inf)
+        np.minimum.at(out, pool.row[pool.valid], pool.cost[pool.valid])
+        return out
 
     def best(self, pool, k):
         """Return the `k` fittest candidates of each query, in order."""

@@ -91,7 +91,12 @@ class FeasibleSet:
 
     def lists(self, rows):
         """Return (position in rows, value) of all values of the queries' lists."""
+        return self.spread(rows, int(self.count.max(initial=0)))
+
+    def spread(self, rows, most):
+        """Return what `lists` does, evenly thinned to `most` values a query."""
         count = self.count[rows]
-        who = np.repeat(np.arange(len(rows)), count)
-        first = np.cumsum(count) - count
-        return who, self.nth(rows[who], np.arange(len(who)) - first[who])
+        size = np.minimum(count, most)
+        who = np.repeat(np.arange(len(rows)), size)
+        rank = np.arange(len(who)) - np.repeat(np.cumsum(size) - size, size)
+        return who, self.nth(rows[who], rank * count[who] // size[who])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcf._space import PAD, mix, uniform
+from skcf._space import PAD, Candidates, mix, uniform
 from skcf.constraints._bind import holds
 from skcf.constraints._feasible import FeasibleSet
 
@@ -36,7 +36,7 @@ class Ground:
         self.space = space
         self.values = space.values.fork()
         n_groups = len(space.groups)
-        self.own = np.column_stack([self._own(g) for g in range(n_groups)])
+        self.own = np.column_stack([self._ids(g, x) for g in range(n_groups)])
         self.must = np.zeros((len(x), n_groups), dtype=bool)
         for g, parts in rules.filters.items():
             for part in parts:
@@ -66,10 +66,10 @@ class Ground:
             dead |= ~np.broadcast_to(self._passes(part, self._of_query), len(x))
         self.infeasible = dead
 
-    def _own(self, g):
-        """Return the number of each query's own value of a group, -1 if unseen."""
+    def _ids(self, g, codes):
+        """Return the number of the value of a group in each row, -1 if unseen."""
         members = list(self.space.groups[g])
-        table, rows = self.values.table(g), self.x[:, members]
+        table, rows = self.values.table(g), codes[:, members]
         if len(members) == 1:
             at = np.searchsorted(table[:, 0], rows[:, 0])
             at = np.minimum(at, len(table) - 1)
@@ -88,6 +88,18 @@ class Ground:
         if self.lifted is not None:
             ok = ok | (self.lifted[rows] == part.rule)
         return ok
+
+    def towards(self, rows, codes):
+        """Return candidates that take from rows of `codes` all that filters allow."""
+        ids = np.column_stack(
+            [self._ids(g, codes) for g in range(len(self.space.groups))]
+        )
+        ids[ids == self.own[rows]] = PAD
+        who, group = np.nonzero(ids != PAD)
+        single = Candidates(rows[who], ids[who, group][:, None])
+        bad = ~self.filtered(single)
+        ids[who[bad], group[bad]] = PAD
+        return Candidates(rows, ids).tidy(self.values)
 
     # -- masks --------------------------------------------------------------------
 

@@ -5,7 +5,11 @@ from numbers import Integral
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcf._base import TabularExplainer
+from skcf._index import TrainingRows
 from skcf._search import GeneticSearch, finish
+
+N_UNLIKE = 5
+N_FINISHED = 3
 
 
 class GeCoExplainer(TabularExplainer):
@@ -39,7 +43,7 @@ class GeCoExplainer(TabularExplainer):
         m_init=20,
         m_mut=5,
         mutate="best",
-        max_generations=100,
+        max_generations=10,
         finish=True,
         max_evaluations=None,
         time_limit=None,
@@ -67,8 +71,11 @@ class GeCoExplainer(TabularExplainer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _fit_search(self, X):
+        self._training = TrainingRows.learn(self._model, self._space, X)
+
     def _solve(self, problem, rows, k):
-        k = max(k, self.k)
+        wanted, k = k, max(k, self.k)
         search = GeneticSearch(
             problem,
             q=max(self.q, k),
@@ -77,9 +84,16 @@ class GeCoExplainer(TabularExplainer):
             m_mut=self.m_mut,
             mutate=self.mutate,
             max_generations=self.max_generations,
-            patience=3,
+            rescue=None if problem.quick else self._unlike,
         )
         pool = search.run(rows)
-        if self.finish:
-            pool = finish(problem, pool, k)
+        if self.finish and not problem.quick:
+            pool = finish(problem, pool, rows, max(wanted, N_FINISHED))
         return self._pool_answers(problem, pool, k)
+
+    def _unlike(self, problem, rows):
+        """Return the nearest training rows in the target, as far as rules allow."""
+        who, at = self._training.nearest(
+            problem.x[rows], problem.goal.take(rows), problem.cost, N_UNLIKE
+        )
+        return problem.ground.towards(rows[who], self._training.codes[at])
