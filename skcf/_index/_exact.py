@@ -40,18 +40,19 @@ class TrainingRows:
             probability = np.concatenate([model.probability(lot) for lot in lots])
         return cls(codes, prediction, probability)
 
-    def nearest(self, x, goal, cost, k, rules=None):
+    def nearest(self, x, goal, cost, k, rules=None, lifted=None):
         """Return (query, training row) of the `k` nearest rows in the target.
 
         Sorted by query and then by cost. With `rules`, only rows that satisfy all of
-        them. A row is left out where it equals the query or lacks a value that the
+        them but the one that is `lifted` for a query. A row is left out where it equals the query or lacks a value that the
         query has.
         """
         queries, rows = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         step = max(1, MAX_CELLS // max(1, self.codes.size))
         for begin in range(0, len(x), step):
             at = np.arange(begin, min(begin + step, len(x)))
-            near = self._distances(x[at], goal.take(at), cost, rules)
+            off = None if lifted is None else lifted[at]
+            near = self._distances(x[at], goal.take(at), cost, rules, off)
             m = min(k, near.shape[1])
             if m < near.shape[1]:
                 some = np.argpartition(near, m - 1, axis=1)[:, :m]
@@ -65,7 +66,7 @@ class TrainingRows:
             rows.append(order[who, place])
         return np.concatenate(queries), np.concatenate(rows)
 
-    def _distances(self, x, goal, cost, rules):
+    def _distances(self, x, goal, cost, rules, lifted):
         """Return the cost from each query to each row; inf where it is no answer."""
         before, after = x[:, None, :], self.codes[None, :, :]
         near = np.round(cost.rows(before, after), 9)
@@ -74,10 +75,13 @@ class TrainingRows:
         bad |= ~self._in_target(goal)
         if rules is not None:
             tables = {"x": before, "cf": after}
+            off = np.full(len(x), -1) if lifted is None else lifted
             for part in rules.parts:
-                bad |= ~holds(part.node, lambda table, j: tables[table][:, :, j])
+                broken = ~holds(part.node, lambda table, j: tables[table][:, :, j])
+                bad |= broken & (off != part.rule)[:, None]
             if rules.max_changes is not None:
-                bad |= changed > rules.max_changes
+                many = changed > rules.max_changes
+                bad |= many & (off != rules.max_changes_rule)[:, None]
         near[bad] = np.inf
         return near
 

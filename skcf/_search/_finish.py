@@ -8,9 +8,9 @@ from skcf._space import PAD, Candidates
 
 N_SWEEP = 8
 N_SECTION = 15
-MAX_PASSES = 4
+MAX_PASSES = 3
 MANY = 3
-MAX_SWEEPS = 8
+MAX_SWEEPS = 6
 
 
 def finish(problem, pool, rows, k):

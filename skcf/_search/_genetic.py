@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcf._search._finish import shrink
-from skcf._search._problem import Pool, rank_in_row
+from skcf._search._problem import Pool, rank_by, rank_in_row
 from skcf._space import PAD, Candidates, mix, uniform
 
 PATIENCE = 2
@@ -76,6 +76,7 @@ class GeneticSearch:
         self.mutate, self.max_generations = mutate, max_generations
         self.rescue = rescue
         self._generation = 0
+        self._helped = False
 
     def run(self, rows):
         """Return the last population of the queries at `rows`, in order."""
@@ -110,7 +111,7 @@ class GeneticSearch:
     def _restart(self, pool, rows):
         """Look for any answer to some queries, from wherever there is one."""
         problem = self.problem
-        problem.urgent[rows] = True
+        problem.urgent[rows] = self._helped = True
         cands, _ = problem.ground.cascade(self.rescue(problem, rows), problem.seed)
         cands = cands.take(problem.unseen(cands))
         problem.remember(cands)
@@ -138,10 +139,8 @@ class GeneticSearch:
             likely = brood.guess > 0
             margin = problem.model.from_strength(brood.guess)
             fitness = problem.fitness(row, cost, margin, likely)
-            order = np.lexsort((brood.cands.hash(), fitness, ~likely, ~chosen, row))
-            rank = np.empty(len(row), dtype=np.intp)
-            rank[order] = rank_in_row(row[order])
-            chosen &= rank < most
+            keys = (brood.cands.hash(), fitness, ~likely, ~chosen)
+            chosen &= rank_by(row, keys) < most
         brood, cost = brood.take(chosen), cost[chosen]
         problem.remember(brood.cands)
         return problem.score(brood.cands, cost)
@@ -154,7 +153,7 @@ class GeneticSearch:
         parents = best if self.mutate == "best" else pool
         return Brood.concat(
             [
-                self._mutate(parents, self.m_mut),
+                self._mutate(parents, self.m_init if self._helped else self.m_mut),
                 self._crossover(best),
                 self._selective(best),
             ]
@@ -172,8 +171,11 @@ class GeneticSearch:
         """Change each group that a parent left alone to `m` values drawn for it."""
         problem, ground = self.problem, self.problem.ground
         parents = pool.cands
-        free = ~parents.changed(problem.values) & (ground.count[parents.row] > 0)
-        free &= (parents.n_changed < ground.limit[parents.row])[:, None]
+        changed = parents.changed(problem.values)
+        room = (parents.n_changed < ground.limit[parents.row])[:, None]
+        # A query in need may also take another value where it has changed already.
+        again = changed & problem.urgent[parents.row][:, None]
+        free = (ground.count[parents.row] > 0) & (again | (~changed & room))
         bits = self._bits(parents)
         whose, ids = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for g in np.flatnonzero(free.any(axis=0)):

@@ -201,3 +201,11 @@ def rank_in_row(row):
     rank = np.empty(len(row), dtype=np.intp)
     rank[order] = np.arange(len(row)) - np.repeat(starts, length)
     return rank
+
+
+def rank_by(row, keys):
+    """Return the rank of each entry among those of its row, sorted as by lexsort."""
+    order = np.lexsort((*keys, row))
+    rank = np.empty(len(row), dtype=np.intp)
+    rank[order] = rank_in_row(row[order])
+    return rank

@@ -40,6 +40,10 @@ def container_of(X):
 class _Container:
     """What the three containers have in common."""
 
+    def index(self, X):
+        """Return the labels of the rows; their positions where they have none."""
+        return np.arange(len(X))
+
     def position(self, name):
         """Return the position of a column given by name or position."""
         if name in self.names:
@@ -169,6 +173,9 @@ class PandasContainer(_FrameContainer):
     """A pandas DataFrame."""
 
     kind = "pandas"
+
+    def index(self, X):
+        return np.asarray(X.index)
 
     def schema(self, X):
         return list(X.dtypes)

@@ -1,5 +1,6 @@
 """Explainers of rows of a table."""
 
 from skcf.tabular._geco import GeCoExplainer
+from skcf.tabular._nearest_unlike import NearestUnlikeExplainer
 
-__all__ = ["GeCoExplainer"]
+__all__ = ["GeCoExplainer", "NearestUnlikeExplainer"]

@@ -8,7 +8,7 @@ from skcf._base import TabularExplainer
 from skcf._index import TrainingRows
 from skcf._search import GeneticSearch, finish
 
-N_UNLIKE = 5
+N_UNLIKE = 50
 N_FINISHED = 3
 
 

@@ -1,0 +1,215 @@
+"""The nearest training row that the model decides otherwise."""
+
+import numpy as np
+
+from skcf._base import Answers, TabularExplainer
+from skcf._index import TrainingRows
+from skcf._space import container_of
+
+
+class NearestUnlikeExplainer(TabularExplainer):
+    """Nearest training row in the target that satisfies the rules.
+
+    The answer is a row that was really observed (an endogenous counterfactual, a
+    nearest unlike neighbour): of the training rows that the model predicts in the
+    target and that keep every rule for the query, the one of least cost.
+
+    Read more in the :ref:`User Guide <nearest_unlike>`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor to explain. It is cloned and fitted in `fit`; pass a
+        fitted one as ``FrozenEstimator(model)``.
+
+    target : "opposite", label, (low, high) or array-like, default="opposite"
+        What a row is to become: any class but the one predicted, a class, or for a
+        regressor a closed interval (None for an open end).
+
+    threshold : float in (0, 1], default=None
+        The least probability of the target, on top of being predicted in it.
+
+    constraints : rule, str or list of these, default=()
+        What may change, and how; see :mod:`skcf.constraints`.
+
+    cost : Cost or {"gower", "sparse", "mace", "geco"}, default="gower"
+        What a change takes; see :class:`~skcf.costs.Cost`.
+
+    categorical_features : "from_dtype" or array-like, default="from_dtype"
+        Columns without an order: by dtype, or by names, positions or a mask.
+
+    resolution : "observed", None, float or dict, default="observed"
+        The grid of numbers, as in :class:`GeCoExplainer`. Training rows are returned
+        as they are, so here it only tells which dtypes can hold a column.
+
+    time_limit : float, default=None
+        Not needed: there is no search that could be cut. Accepted for uniformity.
+
+    random_state : int, RandomState instance or None, default=None
+        Not used: the method has no chance in it.
+
+    n_jobs : int, default=None
+        Number of jobs over blocks of rows.
+
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+
+    classes_ : ndarray of shape (n_classes,)
+        The classes of a classifier.
+
+    train_index_ : ndarray of shape (n_samples,)
+        The index labels of the training rows; positions where there is no index.
+
+    n_features_in_ : int
+        Number of columns seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns seen in fit, where they have names.
+
+    See Also
+    --------
+    GeCoExplainer : Searches for nearer rows than those observed.
+
+    Notes
+    -----
+    The method of the What-If Tool [1]_, with rules and any cost. It is exact among the
+    training rows, and says nothing of other points: without a fitting training row the
+    status is "not_found". Distances are computed to all training rows; time grows with
+    their number. A row of the training data is returned, which discloses it.
+
+    References
+    ----------
+    .. [1] Wexler, J., Pushkarna, M., Bolukbasi, T., Wattenberg, M., Viegas, F.,
+       Wilson, J. (2020). The What-If Tool: Interactive Probing of Machine Learning
+       Models. IEEE Transactions on Visualization and Computer Graphics, 26(1), 56-65.
+       doi:10.1109/TVCG.2019.2934619
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skcf.tabular import NearestUnlikeExplainer
+    >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [6.0, 5.0], [9.0, 1.0]])
+    >>> y = np.array([0, 0, 1, 1])
+    >>> explainer = NearestUnlikeExplainer(DecisionTreeClassifier()).fit(X, y)
+    >>> explainer.transform([[1.0, 5.0]])
+    array([[6., 5.]])
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        target="opposite",
+        threshold=None,
+        constraints=(),
+        cost="gower",
+        categorical_features="from_dtype",
+        resolution="observed",
+        time_limit=None,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.target = target
+        self.threshold = threshold
+        self.constraints = constraints
+        self.cost = cost
+        self.categorical_features = categorical_features
+        self.resolution = resolution
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def explain(self, X, *, target=None, n_counterfactuals=1, constraints=None):
+        """Return the nearest training rows of every row with what is known of them.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows to explain, in the columns given to `fit`.
+        target : label, array-like of shape (n_samples,) or (n_samples, 2), default=None
+            What each row is to become; None uses the `target` of the explainer.
+        n_counterfactuals : int, default=1
+            The most training rows a row gets; equal rows count once. Those that change
+            other features than nearer ones come first.
+        constraints : rule, str or list of these, default=None
+            Rules that hold in this call on top of those of the explainer.
+
+        Returns
+        -------
+        explanation : Explanation
+            Its ``details`` have what every tabular explainer gives, and
+
+            - `train_position`: the position of each counterfactual in the training rows;
+            - `train_index`: its index label (the position where there is no index).
+        """
+        explanation = super().explain(
+            X,
+            target=target,
+            n_counterfactuals=n_counterfactuals,
+            constraints=constraints,
+        )
+        position = explanation.details.train_position
+        explanation.details.train_index = self.train_index_[position]
+        return explanation
+
+    def _fit_search(self, X):
+        self._training = TrainingRows.learn(self._model, self._space, X)
+        self.train_index_ = container_of(X).index(X)
+        self._check_reachable()
+
+    def _check_reachable(self):
+        """Raise if the target of the explainer has no training row at all."""
+        if self._model.regression or np.ndim(self.target):
+            return
+        seen = np.unique(self._training.prediction)
+        wanted = np.flatnonzero(self.classes_ == self.target)
+        missing = wanted[~np.isin(wanted, seen)]
+        if len(missing) or (not len(wanted) and len(seen) < 2):
+            label = self.classes_[missing[0]] if len(missing) else "opposite"
+            raise ValueError(
+                f"No training row is predicted in the target {label!r}; all are in one "
+                f"class of {self.classes_[seen].tolist()}. A nearest unlike row needs "
+                "training rows of both."
+            )
+
+    def _extras(self):
+        return {"train_position": np.intp}
+
+    def _solve(self, problem, rows, k):
+        # Rows that change the same features as nearer ones come later, so that more
+        # than k are looked at where several are wanted.
+        who, position = self._training.nearest(
+            problem.x[rows],
+            problem.goal.take(rows),
+            problem.cost,
+            k if k == 1 else 8 * k,
+            problem.ground.rules,
+            problem.ground.lifted,
+        )
+        row = rows[who]
+        codes = self._training.codes[position]
+        changed = codes != problem.x[row]
+        changed &= ~(np.isnan(codes) & np.isnan(problem.x[row]))
+        fresh = _first_of(np.column_stack([row, codes]))
+        row, position, codes = row[fresh], position[fresh], codes[fresh]
+        first = _first_of(np.column_stack([row, changed[fresh]]))
+        order = np.lexsort((np.arange(len(row)), ~first, row))
+        extra = {"train_position": position[order]}
+        return Answers(row[order], codes[order], problem.cut, extra)
+
+
+def _first_of(keys):
+    """Return the mask of rows that are the first of their kind."""
+    keys = np.where(np.isnan(keys.astype(float)), np.inf, keys)
+    out = np.zeros(len(keys), dtype=bool)
+    out[np.unique(keys, axis=0, return_index=True)[1]] = True
+    return out
