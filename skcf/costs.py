@@ -209,4 +209,6 @@ def check_cost(cost):
         return cost
     if isinstance(cost, str) and cost in SHORTHANDS:
         return SHORTHANDS[cost]
-    raise ValueError(f"cost must be a Cost or one of {sorted(SHORTHANDS)}, got {cost!r}.")
+    raise ValueError(
+        f"cost must be a Cost or one of {sorted(SHORTHANDS)}, got {cost!r}."
+    )

@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.utils import Bunch
 
-from skcf._cells import as_reader, cells, feature_names
-from skcf._plain import counted, is_number
+from skcf._explanation._cells import as_reader, cells, feature_names
+from skcf._explanation._plain import counted, is_number
 from skcf.display._panel import Panel, height_of
 
 # In points: the width of a new figure, and its margin.

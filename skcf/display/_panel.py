@@ -1,6 +1,11 @@
 """Drawing changes line by line, laid out in points."""
 
-from skcf._plain import format_label, format_pair, format_target, format_value
+from skcf._explanation._plain import (
+    format_label,
+    format_pair,
+    format_target,
+    format_value,
+)
 
 # In points.
 _LINE = 17.0

@@ -13,7 +13,140 @@ N_FINISHED = 3
 
 
 class GeCoExplainer(TabularExplainer):
-    """Genetic search for counterfactuals that change few features.
+    """Genetic search for near counterfactuals that keep rules.
+
+    The search starts from the row itself and changes one feature after another, so
+    that answers change few of them. New values are drawn from the training rows by
+    frequency. Rules are kept all along: values that break them are never drawn, and a
+    change that calls for another one brings it along.
+
+    Read more in the :ref:`User Guide <geco>`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Classifier or regressor to explain. It is cloned and fitted in `fit`; pass a
+        fitted one as ``FrozenEstimator(model)``.
+
+    target : "opposite", label, (low, high) or array-like, default="opposite"
+        What a row is to become: any class but the one predicted, a class, or for a
+        regressor a closed interval (None for an open end).
+
+    threshold : float in (0, 1], default=None
+        The least probability of the target, on top of being predicted in it.
+
+    constraints : rule, str or list of these, default=()
+        What may change, and how; see :mod:`skcf.constraints`.
+
+    cost : Cost or {"gower", "sparse", "mace", "geco"}, default="gower"
+        What a change takes; see :class:`~skcf.costs.Cost`. The experiments of the
+        paper use the default, ``"geco"`` mixes its three norms.
+
+    categorical_features : "from_dtype" or array-like, default="from_dtype"
+        Columns without an order: by dtype, or by names, positions or a mask.
+
+    resolution : "observed", None, float or dict, default="observed"
+        The grid of numbers: the decimals seen in the training rows, none, or a step;
+        a dict sets it for single columns.
+
+    q : int, default=100
+        Candidates of a row that survive a generation, and the most that are scored in
+        one.
+
+    k : int, default=5
+        A row is settled when its `k` fittest candidates are all counterfactuals and the
+        same as a generation ago.
+
+    m_init : int, default=20
+        Values drawn for each feature in the first generation.
+
+    m_mut : int, default=5
+        Values drawn for each unchanged feature of a candidate later on.
+
+    mutate : {"best", "all"}, default="best"
+        Whether the fittest candidate of each set of changed features is mutated or,
+        as by default in the paper, every survivor.
+
+    max_generations : int, default=10
+        The most generations after the first one; again as many for rows that are
+        without a counterfactual then.
+
+    finish : bool, default=True
+        Whether the best candidates are improved by local search, which is not a part
+        of the paper's method.
+
+    max_evaluations : int, default=None
+        The most rows that the model is asked about for a row to explain.
+
+    time_limit : float, default=None
+        Seconds that a call may take; what was found until then is returned.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the draws. The answer to a row hangs on this and on the row alone.
+
+    n_jobs : int, default=None
+        Number of jobs over blocks of rows.
+
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted model.
+
+    classes_ : ndarray of shape (n_classes,)
+        The classes of a classifier.
+
+    n_features_in_ : int
+        Number of columns seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns seen in fit, where they have names.
+
+    See Also
+    --------
+    NearestUnlikeExplainer : Returns a training row.
+
+    Notes
+    -----
+    The method is that of [1]_, and a heuristic: an answer is valid and keeps the rules,
+    but a nearer one may exist. What differs from the paper:
+
+    - All rows of a call advance together, one model call a generation.
+    - Candidates dearer than the k-th best counterfactual are not scored, as nothing
+      bred from them could enter the answer. Of the children, the `q` of which most is
+      expected are scored; effects of single values are taken to add up (in log-odds).
+    - All rules with one consequent group are repaired together, by a value that
+      satisfies all of them; rules between features that form a cycle are allowed.
+    - `m` values are drawn by systematic sampling: proportional to frequency, and all
+      of them where there are no more than `m`.
+    - Equal candidates count once, so the `k` fittest are distinct.
+    - Where nothing was found, the search starts again from the nearest training rows
+      that are in the target.
+    - The finish undoes needless changes, tries all single changes and likely pairs
+      over observed values, nearer values of what was changed, and moves numbers to the
+      boundary on their grid.
+
+    References
+    ----------
+    .. [1] Schleich, M., Geng, Z., Zhang, Y., Suciu, D. (2021). GeCo: Quality
+       Counterfactual Explanations in Real Time. Proceedings of the VLDB Endowment,
+       14(9), 1681-1693. doi:10.14778/3461535.3461555
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skcf.constraints import fixed
+    >>> from skcf.tabular import GeCoExplainer
+    >>> X = np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0]])
+    >>> y = np.array([0, 0, 1, 1])
+    >>> explainer = GeCoExplainer(
+    ...     LogisticRegression(), constraints=[fixed(1)], random_state=0
+    ... )
+    >>> explainer.fit(X, y).transform([[1.0, 0.0]])
+    array([[3., 0.]])
     """
 
     _parameter_constraints = {

@@ -146,9 +146,10 @@ class NearestUnlikeExplainer(TabularExplainer):
         Returns
         -------
         explanation : Explanation
-            Its ``details`` have what every tabular explainer gives, and
+            Its ``details`` have what every tabular explainer gives, and of the
+            training rows that are returned:
 
-            - `train_position`: the position of each counterfactual in the training rows;
+            - `train_position`: the position of each counterfactual among them;
             - `train_index`: its index label (the position where there is no index).
         """
         explanation = super().explain(

@@ -3,7 +3,7 @@
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from skcf._plain import unboxed
+from skcf._explanation._plain import unboxed
 
 
 def as_reader(container):

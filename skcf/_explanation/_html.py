@@ -4,8 +4,8 @@ import html
 
 import numpy as np
 
-from skcf._cells import feature_names
-from skcf._plain import (
+from skcf._explanation._cells import feature_names
+from skcf._explanation._plain import (
     counted,
     format_label,
     format_pair,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from skcf._cells import (
+from skcf._explanation._cells import (
     array_to_frame,
     as_reader,
     cells,
@@ -21,9 +21,9 @@ from skcf._cells import (
     take,
     with_leading,
 )
-from skcf._explanation_checks import check_containers, check_lengths, check_rows
-from skcf._plain import counted, format_value, is_missing, strict
-from skcf._records import explanation_to_dict
+from skcf._explanation._checks import check_containers, check_lengths, check_rows
+from skcf._explanation._plain import counted, format_value, is_missing, strict
+from skcf._explanation._records import explanation_to_dict
 
 STATUSES = ("found", "already", "infeasible", "not_found", "budget")
 
@@ -340,7 +340,7 @@ class Explanation:
         return f"Explanation({text})"
 
     def _repr_html_(self):
-        from skcf._html import explanation_to_html
+        from skcf._explanation._html import explanation_to_html
 
         return explanation_to_html(self)
 

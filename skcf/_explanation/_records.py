@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skcf._cells import as_reader, cells, feature_names
-from skcf._plain import plain
+from skcf._explanation._cells import as_reader, cells, feature_names
+from skcf._explanation._plain import plain
 
 
 def explanation_to_dict(explanation, per_query, per_counterfactual):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from skcf._cells import feature_names, row_labels
+from skcf._explanation._cells import feature_names, row_labels
 
 
 def check_containers(explanation):
