@@ -1,0 +1,242 @@
+"""Tables instead of preprocessing: what a value becomes on its way into a model.
+
+Many pipelines encode column by column: each encoded column depends on one raw column,
+or on one group of columns that are taken together. Then the encoded form of a candidate
+is that of its query with a few cells replaced, and the cells that a value writes can be
+looked up. Whether a fitted transformer is of that kind is found out by trial.
+"""
+
+import numpy as np
+from scipy import sparse
+
+N_TRIAL = 24
+CHUNK = 8192
+
+
+class Encoding:
+    """The cells that every value writes into the encoded row.
+
+    Parameters
+    ----------
+    transform : callable
+        Takes a table of the feature space, returns its encoded rows, dense or sparse.
+    space : FeatureSpace
+    group_of : ndarray of shape (n_encoded,)
+        The group that each encoded column depends on, -1 for a constant column.
+
+    Attributes
+    ----------
+    default : ndarray of shape (n_encoded,)
+        What a cell holds that no value of its group is listed to write.
+    ptr, col, val : ndarrays
+        Value ``v`` writes ``val[ptr[v] : ptr[v + 1]]`` to the columns `col`.
+    """
+
+    def __init__(self, transform, space, group_of, n_encoded):
+        self.transform, self.space = transform, space
+        self.group_of, self.n_encoded = group_of, n_encoded
+        self._tabulate()
+
+    @classmethod
+    def learn(cls, transform, space, X):
+        """Return the encoding of a fitted transformer, None if it is not of the kind."""
+        codes = _some_rows(space, N_TRIAL)
+        try:
+            return cls._by_trial(transform, space, codes)
+        except (TypeError, ValueError):
+            # A transformer that turns down a mixture of values is no table.
+            return None
+
+    @classmethod
+    def _by_trial(cls, transform, space, codes):
+        base = _dense(transform(space.decode(codes)))
+        group_of = np.full(base.shape[1], -1)
+        for g, members in enumerate(space.groups):
+            members = list(members)
+            moved = codes.copy()
+            moved[:, members] = np.roll(codes[:, members], 1, axis=0)
+            after = _dense(transform(space.decode(moved)))
+            touched = np.flatnonzero((_differs(after, base)).any(axis=0))
+            if (group_of[touched] >= 0).any():
+                return None
+            group_of[touched] = g
+        encoding = cls(transform, space, group_of, base.shape[1])
+        return encoding if encoding._agrees(codes, base) else None
+
+    def _tabulate(self):
+        """Fill the tables: one encoded row shows a value of every group at once."""
+        values, space = self.space.values, self.space
+        size = np.diff(values.offsets)
+        owned = [np.flatnonzero(self.group_of == g) for g in range(len(size))]
+        self.default = np.zeros(self.n_encoded)
+        lots = []
+        for begin in range(0, int(size.max()), CHUNK):
+            row = np.arange(begin, min(begin + CHUNK, int(size.max())))
+            codes = np.empty((len(row), space.n_features))
+            for g, members in enumerate(space.groups):
+                codes[:, list(members)] = values.table(g)[row % size[g]]
+            encoded = sparse.csc_array(self.transform(space.decode(codes)))
+            if begin == 0:
+                self.default = _usual(encoded, owned, size)
+            lots += self._cells_of(encoded, row, owned, size)
+        ids, col, val = map(np.concatenate, zip(*lots, strict=True))
+        order = np.lexsort((col, ids))
+        self.col, self.val = col[order], val[order]
+        count = np.bincount(ids, minlength=values.n_observed)
+        self.ptr = np.concatenate([[0], np.cumsum(count)])
+
+    def _cells_of(self, encoded, row, owned, size):
+        """Yield (value, column, cell) of the cells that are not the default."""
+        first = self.space.values.offsets
+        for g, columns in enumerate(owned):
+            new = np.flatnonzero(row < size[g])
+            if not len(columns) or not len(new):
+                continue
+            block = encoded[new][:, columns]
+            plain = self.default[columns]
+            if (plain == 0).all():
+                block = sparse.coo_array(block)
+                at, column, cell = block.row, block.col, block.data
+            else:
+                block = block.toarray()
+                at, column = np.nonzero(_differs(block, plain))
+                cell = block[at, column]
+            yield first[g] + row[new[at]], columns[column], cell
+
+    def _agrees(self, codes, base):
+        """Tell whether tables give what the transformer gives, cell for cell."""
+        space = self.space
+        for turn in range(4):
+            codes = codes[np.roll(np.arange(len(codes)), turn)]
+            mixed = np.column_stack(
+                [np.roll(codes[:, j], 3 * int(space.group_of[j])) for j in range(codes.shape[1])]
+            )
+            truth = _dense(self.transform(space.decode(mixed)))
+            if truth.shape != base.shape or _differs(self.rows(mixed), truth).any():
+                return False
+        return True
+
+    def rows(self, codes):
+        """Return the encoded form of rows of observed values, by the tables."""
+        values = self.space.values
+        out = np.tile(self.default, (len(codes), 1))
+        for g, members in enumerate(self.space.groups):
+            table = values.table(g)
+            known = {tuple(row): v for v, row in enumerate(table.tolist())}
+            keys = codes[:, list(members)].tolist()
+            ids = np.array([known[tuple(k)] for k in keys]) + values.offsets[g]
+            rep, col, val = self.cells(ids)
+            out[rep, col] = val
+        return out
+
+    def cells(self, ids):
+        """Return (position in `ids`, column, cell) of all cells of observed values."""
+        start = self.ptr[ids]
+        count = self.ptr[ids + 1] - start
+        rep = np.repeat(np.arange(len(ids)), count)
+        first = np.cumsum(count) - count
+        at = start[rep] + np.arange(len(rep)) - first[rep]
+        return rep, self.col[at], self.val[at]
+
+
+class EncodedQueries:
+    """The queries of a problem in encoded form, and candidates as changed cells."""
+
+    def __init__(self, encoding, table, x, values):
+        self.encoding, self.values, self.x = encoding, values, x
+        self.rows = _dense(encoding.transform(table)).astype(np.float64)
+        n_groups = len(values.single)
+        differs = _differs(self.rows, encoding.default)
+        row, col = np.nonzero(differs)
+        group = encoding.group_of[col]
+        mine = group >= 0
+        row, col, group = row[mine], col[mine], group[mine]
+        key = row * n_groups + group
+        order = np.argsort(key, kind="stable")
+        self._own_col = col[order]
+        count = np.bincount(key, minlength=len(self.rows) * n_groups)
+        self._own_ptr = np.concatenate([[0], np.cumsum(count)])
+        self._extra = np.empty(0, dtype=np.intp)
+        self._extra_cells = []
+
+    def cells(self, cands):
+        """Return (ptr, col, val): the encoded cells in which candidates differ."""
+        who, slot = np.nonzero(cands.value >= 0)
+        ids = cands.value[who, slot]
+        n_groups = len(self.values.single)
+        key = cands.row[who] * n_groups + self.values.group[ids]
+        # First what the query's own value wrote goes back to the default.
+        start, end = self._own_ptr[key], self._own_ptr[key + 1]
+        back = np.repeat(np.arange(len(who)), end - start)
+        first = np.cumsum(end - start) - (end - start)
+        col = self._own_col[start[back] + np.arange(len(back)) - first[back]]
+        lots = [(who[back], col, self.encoding.default[col])]
+        observed = ids < self.values.n_observed
+        rep, col, val = self.encoding.cells(ids[observed])
+        lots.append((who[observed][rep], col, val))
+        if not observed.all():
+            rep, col, val = self._between(ids[~observed])
+            lots.append((who[~observed][rep], col, val))
+        owner, col, val = map(np.concatenate, zip(*lots, strict=True))
+        return _last_of_each(owner, col, val, len(cands), self.encoding.n_encoded)
+
+    def _between(self, ids):
+        """Return the cells of values that were not observed, encoded in one batch."""
+        known, at = np.unique(ids, return_inverse=True)
+        space, values = self.encoding.space, self.values
+        codes = _some_rows(space, 1)[np.zeros(len(known), dtype=np.intp)]
+        group = values.group[known]
+        codes[np.arange(len(known)), values.single[group]] = values.code_of(known)
+        encoded = _dense(self.encoding.transform(space.decode(codes)))
+        owner, col = np.nonzero(self.encoding.group_of[None, :] == group[:, None])
+        count = np.bincount(owner, minlength=len(known))
+        start = np.cumsum(count) - count
+        rep = np.repeat(np.arange(len(ids)), count[at])
+        first = np.cumsum(count[at]) - count[at]
+        place = start[at][rep] + np.arange(len(rep)) - first[rep]
+        return rep, col[place], encoded[owner[place], col[place]]
+
+
+def _some_rows(space, n):
+    """Return rows of codes that show different values of every group."""
+    out = np.empty((n, space.n_features))
+    for g, members in enumerate(space.groups):
+        table = space.values.table(g)
+        # Ends and middle come early: a clipping or binning step shows there.
+        at = np.linspace(0, len(table) - 1, min(n, len(table))).round().astype(np.intp)
+        out[:, list(members)] = table[np.resize(at, n)]
+    return out
+
+
+def _usual(encoded, owned, size):
+    """Return what most values of a group leave in each encoded column."""
+    default = np.zeros(encoded.shape[1])
+    for g, columns in enumerate(owned):
+        n = min(int(size[g]), encoded.shape[0])
+        for column in columns:
+            cells = encoded[:n, [column]]
+            if cells.nnz * 2 <= n:
+                continue
+            known, count = np.unique(cells.toarray(), return_counts=True)
+            default[column] = known[count.argmax()]
+    return np.nan_to_num(default)
+
+
+def _last_of_each(owner, col, val, n, width):
+    """Return cells in CSR form; of two for one place the later one."""
+    key = owner[::-1] * width + col[::-1]
+    key, first = np.unique(key, return_index=True)
+    count = np.bincount(key // width, minlength=n)
+    ptr = np.concatenate([[0], np.cumsum(count)])
+    return ptr, key % width, val[::-1][first]
+
+
+def _dense(rows):
+    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise TypeError("the encoded rows are not a matrix of numbers")
+    return rows
+
+
+def _differs(a, b):
+    return ~((a == b) | (np.isnan(a) & np.isnan(b)))
