@@ -406,32 +406,17 @@ class BaseExplainer(
                 raise ValueError(
                     f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required."
                 )
-            if not reset:
-                self._check_names(list(X.columns))
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            try:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            except ValueError as error:
+                known = getattr(self, "feature_names_in_", None)
+                if known is not None and list(known) != list(X.columns):
+                    error.add_note(f"Expected {_listed(known)}, in this order.")
+                raise
             return X
         return validate_data(
             self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
         )
-
-    def _check_names(self, names):
-        """Name missing, extra and permuted columns."""
-        known = getattr(self, "feature_names_in_", None)
-        if known is None or list(known) == names:
-            return
-        missing = [n for n in known if n not in names]
-        extra = [n for n in names if n not in set(known)]
-        said = []
-        if missing:
-            said.append(f"columns missing: {missing[:5]}")
-        if extra:
-            said.append(f"columns not seen in fit: {extra[:5]}")
-        if said:
-            raise ValueError(
-                "The feature names should match those that were passed during fit. "
-                f"{'; '.join(said)}. Expected {list(known)[:8]}"
-                f"{' ...' if len(known) > 8 else ''}."
-            )
 
     def _as_configured(self, X):
         """Return a frame in the library that set_output asks for."""
@@ -459,3 +444,9 @@ def _timed_search(explainer, query, rows, k, meter):
 def _rank(row):
     """Return the rank of each answer among those of its query; rows are sorted."""
     return np.arange(len(row)) - np.searchsorted(row, row)
+
+
+def _listed(names, most=8):
+    """Return the text of a list of names, cut short."""
+    more = ", ..." if len(names) > most else ""
+    return f"[{', '.join(map(repr, list(names)[:most]))}{more}]"

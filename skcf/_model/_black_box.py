@@ -8,6 +8,7 @@ from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
 
 from skcf._model._goal import TOLERANCE
+from skcf._model._view import read_view
 
 N_SAMPLE = 200
 MAX_ROWS = 50_000
@@ -63,9 +64,11 @@ class BlackBox:
         self.classes_, self.has_proba = None, False
         self.needs_proba = threshold is not None
         self.cut, self.scale, self.method = None, 1.0, "predict"
+        self.view = None
         if self.regression:
             centre = np.abs(prediction).max() if len(prediction) else 1.0
             self.scale = float(max(centre, np.finfo(float).tiny))
+            self.view = read_view(self, X)
             return
         classes = getattr(estimator, "classes_", None)
         if classes is None:
@@ -82,6 +85,7 @@ class BlackBox:
             )
         self.has_proba = hasattr(estimator, "predict_proba")
         self._calibrate(sample, self.positions(prediction))
+        self.view = read_view(self, X)
 
     # -- calling the model --------------------------------------------------------
 
@@ -116,12 +120,19 @@ class BlackBox:
             return None
         return self._scores("predict_proba", self._input(table))
 
-    def margins(self, n, build, goal, meter):
-        """Return the margins of `n` rows; -inf for those that the budget cut off.
+    def open(self, table, x, values):
+        """Return a session that scores candidates: by the view if there is one."""
+        if self.view is not None:
+            return self.view.open(table, values)
+        return BlackBoxSession(self, table, x, values)
 
-        `build(slice)` makes the table of a slice of the rows: a call never holds
-        more of them than fit in memory or, under a time limit, in a quarter of it.
+    def margins(self, session, cands, goal, meter):
+        """Return the margins of candidates; -inf for those that the budget cut off.
+
+        A call never holds more of them than fit in memory or, under a time limit, in a
+        quarter of it.
         """
+        n = len(cands)
         out = np.full(n, -np.inf)
         begin, rate = 0, self.rate
         while begin < n and not meter.expired:
@@ -129,12 +140,12 @@ class BlackBox:
             if meter.share is not None:
                 size = int(np.clip(meter.share / max(rate, 1e-9), 1, size))
             at = slice(begin, min(begin + size, n))
-            table = build(at)
             start = time.perf_counter()
-            scores = self.output(table)
+            output = session.output(cands.take(at))
             rate = (time.perf_counter() - start) / (at.stop - begin)
-            meter.add(at.stop - begin)
-            out[at] = self.margin(*scores, goal.take(at))
+            if session.asks:
+                meter.add(at.stop - begin)
+            out[at] = self.margin(*output, goal.take(at))
             begin = at.stop
         return out
 
@@ -234,6 +245,20 @@ class BlackBox:
         if not self.bare:
             return table
         return table.to_numpy()
+
+
+class BlackBoxSession:
+    """The queries of a problem; candidates are written as tables for the model."""
+
+    asks = True
+
+    def __init__(self, model, table, x, values):
+        self.model, self.table, self.x, self.values = model, table, x, values
+
+    def output(self, cands):
+        """Return what the model's `output` does, of candidates."""
+        codes = cands.codes(self.x, self.values)
+        return self.model.output(self.model.space.decode(codes, self.table, cands.row))
 
 
 def _boundary(score, predicted):

@@ -33,6 +33,13 @@ class Layers:
     link: str
     method: str
 
+    def __repr__(self):
+        return f"{len(self.weights)} layers"
+
+    def encode(self, table):
+        """Return what the estimator takes as a matrix of numbers."""
+        return table if hasattr(table, "dtype") else table.to_numpy()
+
     def open(self, rows):
         """Return a session over encoded base rows."""
         return LayersSession(self, rows)

@@ -9,7 +9,7 @@ looked up. Whether a fitted transformer is of that kind is found out by trial.
 import numpy as np
 from scipy import sparse
 
-N_TRIAL = 24
+N_TRIAL = 256
 CHUNK = 8192
 
 
@@ -38,9 +38,9 @@ class Encoding:
         self._tabulate()
 
     @classmethod
-    def learn(cls, transform, space, X):
+    def learn(cls, transform, space):
         """Return the encoding of a fitted transformer, None if it is not of the kind."""
-        codes = _some_rows(space, N_TRIAL)
+        codes = _some_rows(space, _n_trial(space))
         try:
             return cls._by_trial(transform, space, codes)
         except (TypeError, ValueError):
@@ -142,8 +142,8 @@ class Encoding:
 class EncodedQueries:
     """The queries of a problem in encoded form, and candidates as changed cells."""
 
-    def __init__(self, encoding, table, x, values):
-        self.encoding, self.values, self.x = encoding, values, x
+    def __init__(self, encoding, table, values):
+        self.encoding, self.values = encoding, values
         self.rows = _dense(encoding.transform(table)).astype(np.float64)
         n_groups = len(values.single)
         differs = _differs(self.rows, encoding.default)
@@ -195,6 +195,14 @@ class EncodedQueries:
         first = np.cumsum(count[at]) - count[at]
         place = start[at][rep] + np.arange(len(rep)) - first[rep]
         return rep, col[place], encoded[owner[place], col[place]]
+
+
+def _n_trial(space):
+    """Return how many rows show every category and enough of the numbers."""
+    size = np.diff(space.values.offsets)
+    single = space.values.single
+    number = (single >= 0) & space.numeric[single]
+    return int(max(min(size.max(), N_TRIAL), size[~number].max(initial=1), 2))
 
 
 def _some_rows(space, n):

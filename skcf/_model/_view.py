@@ -3,18 +3,20 @@
 import logging
 
 import numpy as np
+from scipy import sparse
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import FixedThresholdClassifier
-from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import Pipeline
 
 from skcf._model._dense import read_layers
 from skcf._model._encoding import EncodedQueries, Encoding
-from skcf._model._trees import read_trees
+from skcf._model._read_trees import read_trees
 from skcf._space import Candidates
 
 N_CHECKED = 64
 N_CHANGED = 3
+# They move the boundary and leave the scores alone; the margin learns where it is.
+_THRESHOLD = (FixedThresholdClassifier, TunedThresholdClassifierCV)
 
 logger = logging.getLogger("skcf")
 
@@ -23,27 +25,69 @@ class View:
     """A model read as tables from values to encoded cells, and a kernel over these.
 
     A view guides a search; whether a row is valid the model itself decides.
+
+    Attributes
+    ----------
+    asks : bool
+        Whether the kernel asks the final estimator, so that its calls count.
     """
 
     def __init__(self, encoding, kernel):
         self.encoding, self.kernel = encoding, kernel
-        self.method = kernel.method
+        self.asks = isinstance(kernel, Opaque)
 
-    def open(self, table, x, values):
+    def open(self, table, values):
         """Return a session over the queries of a problem."""
-        return ViewSession(self, table, x, values)
+        return ViewSession(self, table, values)
 
 
 class ViewSession:
     """A view with the queries of a problem worked out."""
 
-    def __init__(self, view, table, x, values):
-        self.queries = EncodedQueries(view.encoding, table, x, values)
+    def __init__(self, view, table, values):
+        self.asks = view.asks
+        self.queries = EncodedQueries(view.encoding, table, values)
         self.kernel = view.kernel.open(self.queries.rows)
 
-    def scores(self, cands):
-        """Return the scores of candidates, as the model's method gives them."""
-        return self.kernel.scores(cands.row, *self.queries.cells(cands))
+    def output(self, cands):
+        """Return what the black box's `output` does, of candidates."""
+        scores = self.kernel.scores(cands.row, *self.queries.cells(cands))
+        return scores, scores
+
+
+class Opaque:
+    """A final estimator of which nothing is known: only its preprocessing is saved."""
+
+    def __init__(self, estimator, method):
+        self.estimator, self.method, self.dtype = estimator, method, None
+
+    def __repr__(self):
+        return f"a table before {type(self.estimator).__name__}"
+
+    def encode(self, table):
+        """Return encoded rows; the estimator has to have been trained on a matrix."""
+        if not isinstance(table, np.ndarray) and not sparse.issparse(table):
+            raise TypeError("the final estimator takes a frame")
+        self.dtype = table.dtype
+        return table
+
+    def open(self, rows):
+        """Return a session over encoded base rows."""
+        return OpaqueSession(self, rows)
+
+
+class OpaqueSession:
+    """Base rows of an opaque estimator; candidates are written out in full."""
+
+    def __init__(self, opaque, rows):
+        self.opaque, self.rows = opaque, rows
+
+    def scores(self, row, ptr, col, val):
+        """Return the method's output of candidates given as changed cells."""
+        X = self.rows[row]
+        X[np.repeat(np.arange(len(row)), np.diff(ptr)), col] = val
+        scores = getattr(self.opaque.estimator, self.opaque.method)
+        return np.asarray(scores(X.astype(self.opaque.dtype)), dtype=np.float64)
 
 
 def read_view(model, X):
@@ -52,31 +96,49 @@ def read_view(model, X):
     `model` is the black box, which stays the judge: on sample rows with random changes
     both have to give the same scores.
     """
-    transform, final = _unwrap(model.estimator)
-    kernel = read_trees(final) or read_layers(final)
-    if kernel is None or kernel.method != model.method_of_scores:
+    steps, final = _unwrap(model.estimator)
+    method = "predict" if model.regression else model.method
+    if model.needs_proba and method != "predict_proba":
         return None
-    encoding = Encoding.learn(transform, model.space, X)
-    if encoding is None:
-        logger.info("no tables for the preprocessing; the model stays a black box")
-        return None
-    view = View(encoding, kernel)
-    gap = _disagreement(view, model, X)
-    if gap > 1e-5:
-        logger.info("a view of the model is off by %.2g and was dropped", gap)
-        return None
-    return view
+    options = [read_trees(final), read_layers(final)]
+    if steps and (model.regression or method != "predict"):
+        options.append(Opaque(final, method))
+    for kernel in options:
+        if kernel is None or kernel.method != method:
+            continue
+        encoding = Encoding.learn(_Preprocessing(steps, kernel), model.space)
+        if encoding is None:
+            logger.info("the preprocessing is no table; %s is not used", kernel)
+            continue
+        view = View(encoding, kernel)
+        gap = _disagreement(view, model, X)
+        if gap <= 1e-5:
+            return view
+        logger.info("%s is off by %.2g and is not used", kernel, gap)
+    return None
+
+
+class _Preprocessing:
+    """What happens to a table before the final estimator gets numbers."""
+
+    def __init__(self, steps, kernel):
+        self.steps, self.kernel = steps, kernel
+
+    def __call__(self, table):
+        for step in self.steps:
+            table = step.transform(table)
+        return self.kernel.encode(table)
 
 
 def _unwrap(estimator):
-    """Return (preprocessing, final estimator) of nested wrappers."""
+    """Return (preprocessing steps, final estimator) of nested wrappers."""
     steps = []
     while True:
         if isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
-        elif isinstance(estimator, BaseSearchCV):
+        elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
-        elif isinstance(estimator, FixedThresholdClassifier):
+        elif isinstance(estimator, _THRESHOLD):
             estimator = estimator.estimator_
         elif isinstance(estimator, Pipeline):
             steps += [s for _, s in estimator.steps[:-1] if s not in (None, "passthrough")]
@@ -84,17 +146,7 @@ def _unwrap(estimator):
         else:
             break
 
-    def transform(table):
-        for step in steps:
-            table = step.transform(table)
-        return table if steps else _as_matrix(table)
-
-    return transform, estimator
-
-
-def _as_matrix(table):
-    """Return a table of numbers as a matrix."""
-    return table if isinstance(table, np.ndarray) else table.to_numpy()
+    return steps, estimator
 
 
 def _disagreement(view, model, X):
@@ -113,7 +165,7 @@ def _disagreement(view, model, X):
     cands = Candidates.concat(
         [Candidates.unchanged(np.arange(len(rows))), Candidates(row, ids)]
     )
-    told = view.open(table, x, values.fork()).scores(cands)
+    told, _ = view.open(table, values.fork()).output(cands)
     codes = cands.codes(x, values)
     truth, _ = model.output(space.decode(codes, table, cands.row))
     if told.shape != truth.shape:

@@ -73,10 +73,10 @@ def _undo(problem, pool):
     """
     who, slot = np.nonzero(pool.cands.value != PAD)
     single = _without(problem, pool, who, np.arange(pool.cands.value.shape[1]) == slot[:, None])
+    at = np.flatnonzero(_lawful(problem, single))
     new = np.zeros(len(pool), dtype=bool)
-    new[who[problem.unseen(single)]] = True
-    at = np.flatnonzero(new[who] & (pool.cands.n_changed > 1)[who])
-    at = at[_lawful(problem, single.take(at))]
+    new[who[at[problem.unseen(single.take(at))]]] = True
+    at = at[new[who[at]]]
     problem.remember(single.take(at))
     tried = problem.score(single.take(at))
     margin = np.full(pool.cands.value.shape, -np.inf)

@@ -139,7 +139,7 @@ class GeneticSearch:
             likely = brood.guess > 0
             margin = problem.model.from_strength(brood.guess)
             fitness = problem.fitness(row, cost, margin, likely)
-            keys = (brood.cands.hash(), fitness, ~likely, ~chosen)
+            keys = (brood.cands.hash(problem.values), fitness, ~likely, ~chosen)
             chosen &= rank_by(row, keys) < most
         brood, cost = brood.take(chosen), cost[chosen]
         problem.remember(brood.cands)
@@ -162,7 +162,7 @@ class GeneticSearch:
     def _bits(self, cands):
         """Return random bits that hang on query, candidate and generation alone."""
         turn = mix(np.uint64(self._generation))
-        return mix(cands.hash() ^ self.problem.seed[cands.row] ^ turn)
+        return mix(cands.hash(self.problem.values) ^ self.problem.seed[cands.row] ^ turn)
 
     def _strength(self, pool):
         return self.problem.model.strength(pool.margin)
@@ -224,7 +224,7 @@ class GeneticSearch:
         one, two = best.cands.take(left), best.cands.take(right)
         a, b = one.groups(problem.values), two.groups(problem.values)
         clash = (a[:, :, None] == b[:, None, :]) & (one.value != PAD)[:, :, None]
-        coin = uniform(mix(self._bits(one) ^ mix(two.hash()))) < 0.5
+        coin = uniform(mix(self._bits(one) ^ mix(two.hash(problem.values)))) < 0.5
         lose_one = clash.any(axis=2) & coin[:, None]
         lose_two = clash.any(axis=1) & ~coin[:, None]
         value = np.column_stack(
@@ -298,7 +298,7 @@ class GeneticSearch:
         n = len(self.problem)
         marks = np.zeros((2, n), dtype=np.uint64)
         for mark, top in zip(marks, (before, after), strict=True):
-            np.bitwise_xor.at(mark, top.row, mix(top.cands.hash()))
+            np.bitwise_xor.at(mark, top.row, mix(top.cands.hash(self.problem.values)))
         same = marks[0] == marks[1]
         all_valid = np.ones(n, dtype=bool)
         all_valid[after.row[~after.valid]] = False

@@ -81,6 +81,7 @@ class Problem:
         self.max_evaluations = max_evaluations
         self.n_scored = np.zeros(len(x), dtype=np.int64)
         self.cut = np.zeros(len(x), dtype=bool)
+        self.session = model.open(table, x, self.values)
         self.effects = Effects(self.values, len(x))
         # Queries for which any answer is wanted before a cheap one.
         self.urgent = np.zeros(len(x), dtype=bool)
@@ -118,7 +119,7 @@ class Problem:
     def _key(self, cands):
         with np.errstate(over="ignore"):
             place = cands.row.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-        return cands.hash() ^ place
+        return cands.hash(self.values) ^ place
 
     def score(self, cands, cost=None):
         """Return the pool of the candidates, scored in one batch.
@@ -135,14 +136,9 @@ class Problem:
             todo = todo[np.argsort(turn[todo], kind="stable")]
         some = cands.take(todo)
 
-        def build(at):
-            lot = some.take(at)
-            codes = lot.codes(self.x, self.values)
-            return self.space.decode(codes, self.table, lot.row)
-
         margin = np.full(len(cands), -np.inf)
         margin[todo] = self.model.margins(
-            len(todo), build, self.goal.take(some.row), self.meter
+            self.session, some, self.goal.take(some.row), self.meter
         )
         scored = margin > -np.inf
         self.cut[cands.row[~scored]] = True

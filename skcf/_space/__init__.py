@@ -1,7 +1,8 @@
 """The feature space: kinds, domains, scales; exact encoding and decoding."""
 
-from skcf._space._candidates import PAD, Candidates, mix, uniform
-from skcf._space._container import container_of
+from skcf._space._candidates import PAD, Candidates
+from skcf._space._frames import container_of
+from skcf._space._hash import mix, uniform
 from skcf._space._space import FeatureSpace
 
 __all__ = ["PAD", "Candidates", "FeatureSpace", "container_of", "mix", "uniform"]

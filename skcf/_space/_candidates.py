@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcf._space._hash import mix
+
 PAD = -1
 
 
@@ -28,7 +30,9 @@ class Candidates:
     @classmethod
     def unchanged(cls, row):
         """Return one candidate a row that changes nothing."""
-        return cls(np.asarray(row, dtype=np.intp), np.empty((len(row), 0), dtype=np.intp))
+        return cls(
+            np.asarray(row, dtype=np.intp), np.empty((len(row), 0), dtype=np.intp)
+        )
 
     @classmethod
     def concat(cls, parts):
@@ -96,24 +100,10 @@ class Candidates:
         out[who, column] = code
         return out
 
-    def hash(self):
-        """Return 64 bits that stand for the values of each candidate."""
+    def hash(self, values):
+        """Return 64 bits that stand for what each candidate writes."""
         state = np.full(len(self), 0x9E3779B97F4A7C15, dtype=np.uint64)
-        for column in self.value.T:
-            mixed = mix(state ^ (column + 1).astype(np.uint64))
-            state = np.where(column == PAD, state, mixed)
+        for ids in self.value.T:
+            mixed = mix(state ^ values.mark[np.maximum(ids, 0)])
+            state = np.where(ids == PAD, state, mixed)
         return state
-
-
-def mix(state):
-    """Return well-mixed 64 bits (the finaliser of SplitMix64)."""
-    with np.errstate(over="ignore"):
-        state = state + np.uint64(0x9E3779B97F4A7C15)
-        state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
-
-
-def uniform(state):
-    """Return numbers in [0, 1) from well-mixed bits."""
-    return (state >> np.uint64(11)) * 2.0**-53

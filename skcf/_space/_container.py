@@ -1,51 +1,35 @@
-"""The three containers a table comes in: ndarray, pandas and polars.
+"""The containers a table comes in: what they share, and the ndarray.
 
-One class for each, with the same few verbs, so that the rest of the library never
-asks which one it holds. pandas and polars are reached through the user's own frame
-and are never imported here.
+There is one class for each container, with the same few verbs, so that the rest of
+the library never asks which one it holds. pandas and polars are reached through the
+user's own frame and are never imported here.
 """
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from scipy.sparse import issparse
 
 
-def container_of(X):
-    """Return the container class that reads and writes tables like `X`."""
-    if issparse(X):
-        raise TypeError(
-            "Sparse input is not supported: a counterfactual changes single cells of "
-            "a dense table. Use X.toarray()."
-        )
-    if isinstance(X, np.ndarray):
-        return ArrayContainer(X)
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError("A LazyFrame holds no rows yet; call .collect() first.")
-    if isinstance(frame, nw.DataFrame):
-        if frame.implementation.is_pandas():
-            return PandasContainer(frame)
-        if frame.implementation.is_polars():
-            return PolarsContainer(frame)
-        raise TypeError(
-            f"A {frame.implementation} frame is not supported; expected a numpy "
-            "array, a pandas DataFrame or a polars DataFrame."
-        )
-    raise TypeError(
-        f"Expected a numpy array, a pandas DataFrame or a polars DataFrame, "
-        f"got {type(X).__name__}."
-    )
+class Container:
+    """What all containers have in common.
 
-
-class _Container:
-    """What the three containers have in common."""
+    Attributes
+    ----------
+    names : list
+        Names of the columns; positions where they have none.
+    labels : list of str
+        Other names that a column can be called by.
+    dtypes : list
+        The dtype of every column, in the terms of the container.
+    types : list of narwhals dtypes
+        The same in terms that all containers share.
+    """
 
     def index(self, X):
         """Return the labels of the rows; their positions where they have none."""
         return np.arange(len(X))
 
     def position(self, name):
-        """Return the position of a column given by name or position."""
+        """Return the position of a column given by name, label or position."""
         if name in self.names:
             return self.names.index(name)
         if name in self.labels:
@@ -57,21 +41,25 @@ class _Container:
         more = " ..." if len(self.names) > 8 else ""
         raise ValueError(f"there is no column {name!r}; expected one of {known}{more}")
 
+    def adopt(self, other, column, dtype):
+        """Return a column of another container in `dtype` of this one."""
+        return self.cast(column, dtype) if other.kind == self.kind else None
 
-class ArrayContainer(_Container):
+    def missing_value(self, column, dtype):
+        """Return what stands for a missing value in a column that has some."""
+        return None
+
+
+class ArrayContainer(Container):
     """A two-dimensional ndarray; its columns are named by position."""
 
     kind = "array"
 
     def __init__(self, X):
-        self.dtype = X.dtype
         self.names = list(range(X.shape[1]))
         self.labels = [f"x{j}" for j in self.names]
         self.dtypes = [X.dtype] * X.shape[1]
-
-    def schema(self, X):
-        """Return the dtype of every column of another table of this kind."""
-        return [X.dtype] * X.shape[1]
+        self.types = [numpy_type(X.dtype)] * X.shape[1]
 
     def column(self, X, j):
         """Return column `j` as it is stored."""
@@ -81,34 +69,40 @@ class ArrayContainer(_Container):
         """Return a column of numbers as float64, missing as NaN."""
         return column.astype(np.float64)
 
-    def missing(self, column):
-        """Return the mask of missing cells of a column."""
-        if column.dtype.kind == "f":
-            return np.isnan(column)
-        if column.dtype.kind == "O":
-            return np.array([v is None or v != v for v in column], dtype=bool)
-        return np.zeros(len(column), dtype=bool)
+    def factorize(self, column):
+        """Return (position of each value among the distinct ones, distinct values).
 
-    def values(self, column):
-        """Return a column as a list of Python values."""
-        return column.tolist()
+        The position of a missing value is -1. Values are those of Python.
+        """
+        if column.dtype.kind in "biuf":
+            known, at = np.unique(column, return_inverse=True, equal_nan=True)
+            return np.where(column == column, at.ravel(), -1), known.tolist()
+        return factorize(column.tolist())
 
-    def write(self, codes, dtype, null=False):
-        """Write numbers in `dtype`; `null` writes a missing one as null, not NaN."""
-        if dtype.kind in "iu":
-            codes = np.rint(codes)
-        return codes.astype(dtype)
+    def missing_value(self, column, dtype):
+        if dtype.kind != "O":
+            return np.nan
+        return next((v for v in column.tolist() if is_missing(v)), np.nan)
 
-    def write_levels(self, levels, codes, dtype):
+    def holds_missing(self, dtype):
+        """Tell whether a column of this dtype can have missing values."""
+        return dtype.kind in "fO"
+
+    def listed(self, dtype):
+        """Return the categories that a dtype lists, None if it lists none."""
+        return None
+
+    def write(self, codes, dtype, missing=None):
+        """Write numbers in `dtype`; a missing one is written as `missing`."""
+        return write_numbers(codes, dtype)
+
+    def write_levels(self, levels, codes, dtype, missing=None):
         """Write level `codes` (NaN is missing) of `levels` in `dtype`."""
-        if dtype.kind == "O":
-            table = np.empty(len(levels) + 1, dtype=object)
-            table[:-1] = levels
-            table[-1] = np.nan
-        else:
-            missing = [np.nan] if dtype.kind == "f" else levels[:1]
-            table = np.array([*levels, *missing], dtype=dtype)
-        return table[np.where(np.isnan(codes), len(levels), codes).astype(np.intp)]
+        last = missing if dtype.kind in "fO" else levels[0]
+        table = np.empty(len(levels) + 1, dtype=object)
+        table[:-1], table[-1] = levels, last
+        at = np.where(np.isnan(codes), len(levels), codes).astype(np.intp)
+        return table.astype(dtype)[at]
 
     def where(self, changed, new, old):
         """Return `new` where `changed`, else `old`."""
@@ -118,15 +112,32 @@ class ArrayContainer(_Container):
         """Return a column in another dtype."""
         return column.astype(dtype)
 
+    def adopt(self, other, column, dtype):
+        """Return a column of any container in `dtype` of this one."""
+        return np.asarray(column).astype(dtype)
+
+    def wider(self, dtype, levels, whole):
+        """Return a dtype that holds these levels, or numbers if there are none."""
+        if levels is None:
+            return np.dtype(np.int64 if whole and dtype.kind in "biu" else np.float64)
+        wide = np.array(levels).dtype
+        same = all(np.array(v).dtype.kind == wide.kind for v in levels)
+        return wide if same else np.dtype(object)
+
     def take(self, X, rows):
         """Return the rows of a table at the given positions."""
         return X[rows]
+
+    def gather(self, column, at):
+        """Return the values of a column at the given positions."""
+        return column[at]
 
     def build(self, columns, like=None):
         """Put columns together to a table (with the index of `like`)."""
         dtype = columns[0].dtype
         if any(c.dtype != dtype for c in columns):
-            mixed = any(c.dtype.kind == "O" for c in columns)
+            mixed = len({c.dtype.kind in "biuf" for c in columns}) > 1
+            mixed = mixed or any(c.dtype.kind == "O" for c in columns)
             dtype = object if mixed else np.result_type(*columns)
         out = np.empty((len(columns[0]), len(columns)), dtype=dtype)
         for j, column in enumerate(columns):
@@ -134,137 +145,46 @@ class ArrayContainer(_Container):
         return out
 
 
-class _FrameContainer(_Container):
-    """What the two frame libraries have in common."""
-
-    def __init__(self, frame):
-        native = frame.to_native()
-        self._namespace = frame.__native_namespace__()
-        self.names = list(native.columns)
-        self.labels = [str(name) for name in self.names]
-        duplicated = {n for n in self.names if self.names.count(n) > 1}
-        if duplicated:
-            raise ValueError(f"Column names must be unique; {duplicated} are not.")
-        self.dtypes = self.schema(native)
-
-    def __getstate__(self):
-        return {k: v for k, v in self.__dict__.items() if k != "_namespace"}
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        import importlib
-
-        # A pickled explainer of frames needs the frame library to be used at all.
-        self._namespace = importlib.import_module(self.kind)
-
-    def missing(self, column):
-        series = nw.from_native(column, series_only=True)
-        null = series.is_null().to_numpy().astype(bool)
-        if series.dtype.is_float():
-            nan = series.is_nan().fill_null(False).to_numpy().astype(bool)
-            null = null | nan
-        return null
-
-    def values(self, column):
-        return nw.from_native(column, series_only=True).to_list()
+def numpy_type(dtype):
+    """Return the narwhals dtype of a numpy one."""
+    bits = 8 * dtype.itemsize
+    match dtype.kind:
+        case "b":
+            return nw.Boolean()
+        case "i":
+            return getattr(nw, f"Int{bits}")()
+        case "u":
+            return getattr(nw, f"UInt{bits}")()
+        case "f":
+            return nw.Float32() if bits <= 32 else nw.Float64()
+        case "U" | "S":
+            return nw.String()
+        case "O":
+            return nw.Object()
+        case "M":
+            return nw.Datetime()
+        case "m":
+            return nw.Duration()
+    return nw.Unknown()
 
 
-class PandasContainer(_FrameContainer):
-    """A pandas DataFrame."""
-
-    kind = "pandas"
-
-    def index(self, X):
-        return np.asarray(X.index)
-
-    def schema(self, X):
-        return list(X.dtypes)
-
-    def column(self, X, j):
-        return X.iloc[:, j]
-
-    def numbers(self, column):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
-
-    def write(self, codes, dtype, null=False):
-        pd = self._namespace
-        if isinstance(dtype, np.dtype):
-            if dtype.kind in "iu":
-                codes = np.rint(codes)
-            return pd.Series(codes.astype(dtype), copy=False)
-        return pd.Series(pd.array(codes, dtype="Float64").astype(dtype), copy=False)
-
-    def write_levels(self, levels, codes, dtype):
-        pd = self._namespace
-        if isinstance(dtype, pd.CategoricalDtype):
-            known = {v: k for k, v in enumerate(dtype.categories)}
-            table = np.array([known.get(v, -1) for v in levels] + [-1])
-            at = table[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
-            return pd.Series(pd.Categorical.from_codes(at, dtype=dtype), copy=False)
-        missing = np.isnan(codes)
-        table = pd.Series([*levels, None] if missing.any() else levels, dtype=object)
-        at = np.where(missing, len(levels), codes).astype(np.intp)
-        return table.astype(dtype).take(at).reset_index(drop=True)
-
-    def where(self, changed, new, old):
-        return old.where(~changed, new.set_axis(old.index))
-
-    def cast(self, column, dtype):
-        return column.astype(dtype)
-
-    def take(self, X, rows):
-        return X.iloc[rows]
-
-    def build(self, columns, like=None):
-        pd = self._namespace
-        data = dict(enumerate(columns))
-        frame = pd.DataFrame(data, copy=False)
-        if like is None:
-            frame.columns = self.names
-        else:
-            frame.columns, frame.index = like.columns, like.index
-        return frame
+def write_numbers(codes, dtype):
+    """Return codes in a numpy dtype of numbers."""
+    return (np.rint(codes) if dtype.kind in "iu" else codes).astype(dtype)
 
 
-class PolarsContainer(_FrameContainer):
-    """A polars DataFrame."""
+def is_missing(value):
+    """Tell whether a Python value stands for a missing one."""
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ == "NAType"  # pandas.NA has no truth value
 
-    kind = "polars"
 
-    def schema(self, X):
-        return list(X.dtypes)
-
-    def column(self, X, j):
-        return X.to_series(j)
-
-    def numbers(self, column):
-        pl = self._namespace
-        return column.cast(pl.Float64).to_numpy().astype(np.float64)
-
-    def write(self, codes, dtype, null=False):
-        pl = self._namespace
-        series = pl.Series(codes, dtype=pl.Float64)
-        if dtype.is_integer():
-            series = series.round()
-        if null or not dtype.is_float():
-            series = series.fill_nan(None)
-        return series.cast(dtype)
-
-    def write_levels(self, levels, codes, dtype):
-        pl = self._namespace
-        at = pl.Series(np.where(np.isnan(codes), len(levels), codes).astype(np.int64))
-        return pl.Series([*levels, None]).cast(dtype).gather(at)
-
-    def where(self, changed, new, old):
-        return new.zip_with(self._namespace.Series(changed), old)
-
-    def cast(self, column, dtype):
-        return column.cast(dtype)
-
-    def take(self, X, rows):
-        return X[rows]
-
-    def build(self, columns, like=None):
-        names = self.names if like is None else like.columns
-        pl = self._namespace
-        return pl.DataFrame([c.alias(n) for n, c in zip(names, columns, strict=True)])
+def factorize(values):
+    """Return (position among the distinct values, these) of a list of values."""
+    at = np.empty(len(values), dtype=np.intp)
+    seen = {}
+    for i, value in enumerate(values):
+        at[i] = -1 if is_missing(value) else seen.setdefault(value, len(seen))
+    return at, list(seen)

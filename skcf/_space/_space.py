@@ -1,15 +1,19 @@
 """The feature space: which values exist, and how a table is written as codes."""
 
+from contextlib import contextmanager
+
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from skcf._space._columns import (
     CategoricalColumn,
     FixedColumn,
     NumericColumn,
-    encode_levels,
-    observed_step,
+    first,
+    is_real,
+    numbers_of,
 )
-from skcf._space._container import container_of
+from skcf._space._frames import container_of
 from skcf._space._values import Values
 
 
@@ -29,7 +33,7 @@ class FeatureSpace:
     orders : dict of position to list of levels
         Columns that are ordinal, with their levels from low to high.
     ranges : dict of position to (low, high)
-        Declared ranges; they replace the observed range of a column.
+        Declared ranges of numeric columns; they replace the observed ones.
     fixed : set of positions
         Columns that never change; only these may hold dates and the like.
     allow_missing : bool
@@ -63,29 +67,36 @@ class FeatureSpace:
         self.n_features = len(self.names)
         declared = self._declared(categorical_features)
         steps = self._steps(resolution)
-        self.columns = [
-            self._learn(X, j, declared, steps[j], (orders or {}).get(j), j in fixed)
-            for j in range(self.n_features)
-        ]
-        codes = self.encode(X, check_missing=False)
+        ranges = ranges or {}
+        codes = np.empty((len(X), self.n_features))
+        self.columns = []
+        for j, name in enumerate(self.names):
+            order = (orders or {}).get(j)
+            ends = ranges.get(j, (None, None))
+            with _named(name):
+                column = self._learn(
+                    X, j, declared[j], steps[j], order, ends, j in fixed
+                )
+                stored = self.container.column(X, j)
+                codes[:, j] = column.encode(self.container, stored, column.type)
+            if column.levels is not None:
+                column.learn(codes[:, j])
+            self.columns.append(column)
         self.low = np.array([c.low for c in self.columns])
         self.high = np.array([c.high for c in self.columns])
-        for j, (low, high) in (ranges or {}).items():
-            self.low[j] = self.low[j] if low is None else low
-            self.high[j] = self.high[j] if high is None else high
+        self.numeric = np.array([c.kind == "numeric" for c in self.columns])
+        self.categorical = np.array([c.kind == "categorical" for c in self.columns])
+        self._group(codes, groups)
+
+    def _group(self, codes, groups):
         grouped = {j for g in groups for j in g}
         alone = [(j,) for j in range(self.n_features) if j not in grouped]
         self.groups = sorted([*map(tuple, groups), *alone])
         self.group_of = np.empty(self.n_features, dtype=np.intp)
         for g, members in enumerate(self.groups):
             self.group_of[list(members)] = g
-        self.numeric = np.array([c.kind == "numeric" for c in self.columns])
-        self.categorical = np.array([c.kind == "categorical" for c in self.columns])
-        tables, weights = zip(
-            *(self._domain(codes, g, ranges or {}) for g in self.groups), strict=True
-        )
-        self.values = Values(self.groups, tables, weights)
-        self.training_codes = codes
+        tables = [self._domain(codes, g) for g in self.groups]
+        self.values = Values(self.groups, *zip(*tables, strict=True))
 
     # -- reading and writing ------------------------------------------------------
 
@@ -94,27 +105,42 @@ class FeatureSpace:
         base = container_of(X)
         out = np.empty((len(X), self.n_features))
         for j, column in enumerate(self.columns):
-            out[:, j] = column.encode(base, base.column(X, j))
-            if not check_missing or self.allow_missing or column.has_missing:
-                continue
-            if np.isnan(out[:, j]).any():
-                raise ValueError(
-                    f"Column {column.name!r} contains NaN or None in row "
-                    f"{int(np.isnan(out[:, j]).argmax())}; it had no missing value "
-                    "in fit and the estimator does not declare that it takes them."
-                )
+            with _named(column.name):
+                stored = base.column(X, j)
+                out[:, j] = column.encode(base, stored, base.types[j])
+            if check_missing and column.kind != "fixed":
+                self._check_missing(column, np.isnan(out[:, j]))
         return out
+
+    def _check_missing(self, column, missing):
+        if not missing.any():
+            return
+        if not self.container.holds_missing(column.dtype):
+            why = f"{column.dtype}, its dtype in fit, cannot hold it"
+        elif not (self.allow_missing or column.has_missing):
+            why = (
+                "it had no missing value in fit and the estimator does not declare "
+                "that it takes them"
+            )
+        else:
+            return
+        raise ValueError(
+            f"Column {column.name!r} contains NaN or None in row "
+            f"{int(missing.argmax())}; {why}."
+        )
 
     def decode(self, codes, X=None, rows=None):
         """Return codes as a table of the kind and dtypes given to fit.
 
-        Columns that are only carried along (dates) come from `rows` of `X`.
+        Columns that are only carried along (dates) come from `rows` of `X`, a table
+        in the container given to fit; from the first row of fit where there is no `X`.
         """
-        return self.container.build(
+        container = self.container
+        return container.build(
             [
-                self.container.column(self.container.take(X, rows), j)
-                if column.kind == "fixed"
-                else column.write(self.container, codes[:, j], column.dtype)
+                container.gather(container.column(X, j), rows)
+                if column.kind == "fixed" and X is not None
+                else column.write(container, codes[:, j], column.dtype, column.type)
                 for j, column in enumerate(self.columns)
             ]
         )
@@ -131,25 +157,45 @@ class FeatureSpace:
         differs = ~((codes == before) | (np.isnan(codes) & np.isnan(before)))
         taken = base.take(X, rows)
         columns = []
-        for j, (column, dtype) in enumerate(zip(self.columns, base.dtypes, strict=True)):
+        for j, column in enumerate(self.columns):
             old = base.column(taken, j)
-            if dtype != column.dtype and not column.fits(dtype):
-                dtype = column.dtype
+            dtype, type_ = self._written_as(base, j)
+            if dtype != base.dtypes[j]:
                 old = base.cast(old, dtype)
             if differs[:, j].any():
-                filled = np.where(differs[:, j], codes[:, j], column.domain[0])
-                new = column.write(base, filled, dtype)
+                # What is thrown away again must be writable all the same.
+                filler = column.domain[0] if len(column.domain) else 0.0
+                filled = np.where(differs[:, j], codes[:, j], filler)
+                new = column.write(base, filled, dtype, type_)
                 old = base.where(differs[:, j], new, old)
             columns.append(old)
         return base.build(columns, like=taken)
 
+    def _written_as(self, base, j):
+        """Return the dtypes, native and narwhals, of an emitted column."""
+        column, dtype, type_ = self.columns[j], base.dtypes[j], base.types[j]
+        alike = base.kind == self.container.kind
+        if alike and dtype == column.dtype or column.fits(base, dtype, type_):
+            return dtype, type_
+        if alike:
+            return column.dtype, column.type
+        return base.wider(dtype, column.levels, column.whole), nw.Unknown()
+
     def restore(self, X):
         """Return a query table in the dtypes that the model was trained on."""
-        base = container_of(X)
-        if base.kind == self.container.kind and base.dtypes == self.container.dtypes:
+        base, own = container_of(X), self.container
+        if base.kind == own.kind and base.dtypes == own.dtypes:
             return X
-        codes = self.encode(X, check_missing=False)
-        return self.decode(codes, X, np.arange(len(X)))
+        columns = []
+        for j, column in enumerate(self.columns):
+            stored = base.column(X, j)
+            if column.kind == "fixed":
+                stored = own.adopt(base, stored, column.dtype)
+            elif base.kind != own.kind or base.dtypes[j] != column.dtype:
+                codes = column.encode(base, stored, base.types[j])
+                stored = column.write(own, codes, column.dtype, column.type)
+            columns.append(stored)
+        return own.build(columns)
 
     def position(self, name):
         """Return the position of a column given by name or position."""
@@ -158,132 +204,140 @@ class FeatureSpace:
     # -- learning -----------------------------------------------------------------
 
     def _declared(self, categorical_features):
-        """Return the mask of columns declared categorical, None for "from_dtype"."""
+        """Return for each column whether it is declared categorical; None asks it."""
         if isinstance(categorical_features, str):
             if categorical_features == "from_dtype":
-                return None
+                return [None] * self.n_features
             raise ValueError(
                 "categorical_features must be 'from_dtype', or a list of names, a "
                 f"mask or positions; got {categorical_features!r}."
             )
         if categorical_features is None:
-            return np.zeros(self.n_features, dtype=bool)
+            return [False] * self.n_features
         given = list(np.asarray(categorical_features, dtype=object))
-        if given and all(isinstance(v, (bool, np.bool_)) for v in given):
+        if given and all(isinstance(v, (bool, np.bool)) for v in given):
             if len(given) != self.n_features:
                 raise ValueError(
                     f"categorical_features is a mask of length {len(given)}; "
                     f"expected {self.n_features}, one entry a column."
                 )
-            return np.array(given, dtype=bool)
-        mask = np.zeros(self.n_features, dtype=bool)
-        mask[[self.position(v) for v in given]] = True
-        return mask
+            return given
+        try:
+            named = {self.position(v) for v in given}
+        except ValueError as error:
+            raise ValueError(f"categorical_features: {error}") from None
+        return [j in named for j in range(self.n_features)]
 
     def _steps(self, resolution):
         """Return the resolution asked for, by column."""
-        steps = ["observed"] * self.n_features
+        steps = [resolution] * self.n_features
         if isinstance(resolution, dict):
+            steps = ["observed"] * self.n_features
             for name, value in resolution.items():
-                steps[self.position(name)] = value
-        else:
-            steps = [resolution] * self.n_features
+                try:
+                    steps[self.position(name)] = value
+                except ValueError as error:
+                    raise ValueError(f"resolution: {error}") from None
         for name, step in zip(self.names, steps, strict=True):
-            number = isinstance(step, (int, float)) and not isinstance(step, bool)
-            if not (step is None or step == "observed" or (number and step > 0)):
+            number = isinstance(step, (int, float, np.number))
+            number = number and not isinstance(step, bool) and 0 < step < np.inf
+            if not (step is None or step == "observed" or number):
                 raise ValueError(
                     f"The resolution of column {name!r} must be 'observed', None or "
                     f"a positive number, got {step!r}."
                 )
         return steps
 
-    def _learn(self, X, j, declared, step, order, fixed):
-        name, dtype = self.names[j], self.container.dtypes[j]
-        stored = self.container.column(X, j)
-        kind = _kind(self.container, stored, dtype)
-        if kind == "date":
+    def _learn(self, X, j, declared, step, order, ends, fixed):
+        """Return column `j` of the training rows."""
+        container, name = self.container, self.names[j]
+        dtype, type_ = container.dtypes[j], container.types[j]
+        stored = container.column(X, j)
+        kind = _kind(container, stored, type_)
+        if kind == "carried":
             if fixed:
-                return FixedColumn(name, dtype)
+                one = container.gather(stored, np.zeros(1, dtype=np.intp))
+                return FixedColumn(name, dtype, type_, one)
             raise TypeError(
-                f"Column {name!r} holds {dtype}: dates are carried along only. Add "
-                f"fixed({name!r}) to the constraints, or encode it as a number."
+                f"Column {name!r} holds {dtype}, which is neither a number nor a "
+                f"category and can only be carried along. Add fixed({name!r}) to the "
+                "constraints, or encode it as a number."
             )
-        if order is None and kind == "numeric" and not (declared is not None and declared[j]):
-            observed = self.container.numbers(stored)
-            null = bool(np.isnan(observed).any()) and _has_null(self.container, stored)
-            column = NumericColumn(name, dtype, observed, step=None, null=null)
-            if np.isinf(observed).any():
-                raise ValueError(f"Column {name!r} contains infinity.")
-            if step == "observed":
-                step = observed_step(observed, column.single)
-            return NumericColumn(name, dtype, observed, step=step, null=null)
-        levels, ordered = order, order is not None
-        if order is None:
-            levels, ordered = _levels(self.container, stored, dtype)
-        rank = {level: k for k, level in enumerate(levels)}
-        observed = encode_levels(self.container, stored, rank, name, list(levels))
-        return CategoricalColumn(name, dtype, levels, observed, ordered=ordered)
-
-    def _domain(self, codes, members, ranges):
-        """Return the values of a group and how often each was seen."""
-        if len(members) == 1:
-            column = self.columns[members[0]]
-            values, counts = column.domain, column.counts
-            j = members[0]
-            if column.kind == "numeric" and j in ranges:
-                # A declared range in which nothing was seen offers its ends.
-                inside = (values >= self.low[j]) & (values <= self.high[j])
-                if not inside.any():
-                    ends = [v for v in ranges[j] if v is not None]
-                    values = np.union1d(values, column.snap(np.array(ends, float)))
-                    counts = np.ones(len(values))
-                    counts[np.searchsorted(values, column.domain)] = column.counts
-            return values[:, None], counts
-        rows = codes[:, list(members)]
-        rows = rows[~np.isnan(rows).any(axis=1)]
-        if not len(rows):
-            return np.zeros((1, len(members))), np.ones(1)
-        return np.unique(rows, axis=0, return_counts=True)
-
-
-def _kind(container, column, dtype):
-    """Return "numeric", "category" or "date" for a stored column."""
-    text = str(dtype).lower()
-    if text.startswith(("datetime", "date", "time", "duration", "period", "timestamp")):
-        return "date"
-    if text.startswith(("<m", ">m", "interval", "list", "struct", "array")):
-        return "date"
-    if hasattr(dtype, "categories") or text.startswith(("category", "categorical")):
-        return "category"
-    if text in {"bool", "boolean", "bool[pyarrow]"}:
-        return "category"
-    if isinstance(dtype, np.dtype) and dtype.kind in "US":
-        return "category"
-    if text.startswith(("str", "large_string")):
-        return "category"
-    if text == "object":
-        missing = container.missing(column)
-        values = [v for v, m in zip(container.values(column), missing, strict=True) if not m]
-        number = all(
-            isinstance(v, (int, float, np.number)) and not isinstance(v, (bool, np.bool_))
-            for v in values
+        missing = container.missing_value(stored, dtype)
+        if order is None and kind == "numeric" and not declared:
+            return NumericColumn(
+                name,
+                dtype,
+                type_,
+                numbers_of(name, container, stored, type_),
+                step=step,
+                ends=ends,
+                missing=missing,
+            )
+        levels, ordered = self._levels(name, stored, dtype, type_, order)
+        return CategoricalColumn(
+            name, dtype, type_, levels, ordered=ordered, missing=missing
         )
-        return "numeric" if number else "category"
-    return "numeric"
+
+    def _levels(self, name, stored, dtype, type_, order):
+        """Return the levels of a categorical column and whether they are ordered."""
+        if isinstance(type_, nw.Boolean) and order is None:
+            return [False, True], False
+        listed = self.container.listed(dtype)
+        if listed is not None and order is None:
+            return listed, isinstance(type_, nw.Enum)
+        at, known = self.container.factorize(stored)
+        if order is None:
+            return _sorted(known), False
+        left = [known[k] for k in np.unique(at[at >= 0]) if known[k] not in order]
+        if left:
+            raise ValueError(
+                f"The order given for column {name!r} leaves out {first(left)}, which "
+                "it holds."
+            )
+        return order, True
+
+    def _domain(self, codes, members):
+        """Return the values of a group and how often each was seen.
+
+        Where nothing was seen there is a stand-in of weight 0, which is never proposed.
+        """
+        j = members[0]
+        if len(members) == 1:
+            values, counts = self.columns[j].domain[:, None], self.columns[j].counts
+        else:
+            rows = codes[:, list(members)]
+            rows = rows[~np.isnan(rows).any(axis=1)]
+            values, counts = np.unique(rows, axis=0, return_counts=True)
+        if not len(values):
+            values, counts = np.zeros((1, len(members))), np.zeros(1)
+        return values, counts
 
 
-def _levels(container, column, dtype):
-    """Return the levels of a categorical column and whether they are ordered."""
-    listed = getattr(dtype, "categories", None)
-    if listed is not None:
-        return list(listed), bool(getattr(dtype, "ordered", True))
-    missing = container.missing(column)
-    values = {v for v, m in zip(container.values(column), missing, strict=True) if not m}
+@contextmanager
+def _named(name):
+    """Name the column in the error that values cannot be told apart."""
     try:
-        return sorted(values), False
+        yield
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        raise TypeError(f"Column {name!r} holds no plain values: {error}.") from None
+
+
+def _kind(container, column, type_):
+    """Return "numeric", "category" or "carried" for a stored column."""
+    if isinstance(type_, nw.Object):
+        known = container.factorize(column)[1]
+        return "numeric" if all(map(is_real, known)) else "category"
+    if isinstance(type_, (nw.Boolean, nw.String, nw.Categorical, nw.Enum)):
+        return "category"
+    return "numeric" if type_.is_numeric() else "carried"
+
+
+def _sorted(levels):
+    """Return levels in order, by type and text where they do not compare."""
+    try:
+        return sorted(levels)
     except TypeError:
-        return sorted(values, key=lambda v: (type(v).__name__, str(v))), False
-
-
-def _has_null(container, column):
-    return container.kind == "polars" and column.null_count() > 0
+        return sorted(levels, key=lambda v: (type(v).__name__, str(v)))

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcf._space._hash import mix
+
 
 class Values:
     """Every value of every group of columns, numbered from 0 on.
@@ -12,6 +14,17 @@ class Values:
 
     A search that needs values between the observed ones works on a copy (`fork`)
     and adds them with `add`; they come behind the others.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n_values,)
+        The group of each value.
+    weight : ndarray of shape (n_values,)
+        How often a value was observed; 1 for added ones, 0 for a stand-in.
+    mark : ndarray of uint64 of shape (n_values,)
+        Bits that hang on what a value writes, and not on its number.
+    single : ndarray of shape (n_groups,)
+        The column of a group of one column, -1 for larger groups.
     """
 
     def __init__(self, groups, tables, weights):
@@ -25,7 +38,10 @@ class Values:
         self.code = np.concatenate([np.asarray(t, float).ravel() for t in tables])
         self.group = np.repeat(np.arange(len(groups)), sizes)
         self.weight = np.concatenate(weights).astype(float)
+        cells = _marks(self.col, self.code)
+        self.mark = np.bitwise_xor.reduceat(cells, self.ptr[:-1])
         self.single = np.array([g[0] if len(g) == 1 else -1 for g in groups])
+        self._room = None
 
     @property
     def n_observed(self):
@@ -35,7 +51,7 @@ class Values:
     def fork(self):
         """Return a copy that can be added to; the learned arrays are shared."""
         copy = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__)
+        copy.__dict__.update(self.__dict__, _room=None)
         return copy
 
     def table(self, group):
@@ -43,6 +59,20 @@ class Values:
         begin, end = self.offsets[group], self.offsets[group + 1]
         cells = self.code[self.ptr[begin] : self.ptr[end]]
         return cells.reshape(end - begin, -1)
+
+    def find(self, group, rows):
+        """Return the numbers of observed values by their codes, -1 for others."""
+        table = self.table(group)
+        low, high = np.zeros(len(rows), np.intp), np.full(len(rows), len(table))
+        while (open_ := low < high).any():
+            middle = (low + high) // 2
+            before = _precedes(table[np.minimum(middle, len(table) - 1)], rows)
+            low = np.where(open_ & before, middle + 1, low)
+            high = np.where(open_ & ~before, middle, high)
+        low = np.minimum(low, len(table) - 1)
+        hit = (table[low] == rows).all(axis=1)
+        ids = low + self.offsets[group]
+        return np.where(hit & (self.weight[ids] > 0), ids, -1)
 
     def cells(self, ids):
         """Return (position in `ids`, column, code) of all cells that `ids` write."""
@@ -59,38 +89,69 @@ class Values:
 
     def add(self, groups, codes):
         """Return the numbers of codes of single-column groups, new ones included."""
-        out = np.empty(len(groups), dtype=np.intp)
-        new = np.zeros(len(groups), dtype=bool)
+        out = np.full(len(groups), -1, dtype=np.intp)
         for g in np.unique(groups):
             at = np.flatnonzero(groups == g)
-            known = self.table(g)[:, 0]
-            place = np.searchsorted(known, codes[at])
-            hit = known[np.minimum(place, len(known) - 1)] == codes[at]
-            out[at] = self.offsets[g] + place
-            new[at[~hit]] = True
-        if not new.any():
-            return out
-        pairs = np.column_stack([groups[new], codes[new]])
-        extra = self.n_observed
-        old = np.column_stack([self.group[extra:], self.code_of(np.arange(extra, len(self.group)))])
-        both, back = np.unique(
-            np.vstack([old, pairs]), axis=0, return_index=True, return_inverse=True
-        )[1:]
-        fresh = both[both >= len(old)] - len(old)
-        fresh.sort()
-        number = np.empty(len(both), dtype=np.intp)
-        is_old = both < len(old)
-        number[is_old] = extra + both[is_old]
-        rank = np.searchsorted(fresh, both[~is_old] - len(old))
-        number[~is_old] = len(self.group) + rank
-        out[new] = number[back.ravel()[len(old) :]]
-        self._append(pairs[fresh, 0].astype(np.intp), pairs[fresh, 1])
+            out[at] = self.find(g, codes[at, None])
+        new = np.flatnonzero(out < 0)
+        if len(new):
+            out[new] = self._added(groups[new], codes[new])
         return out
 
+    def _added(self, groups, codes):
+        """Return the numbers of values that were not observed."""
+        begin = self.n_observed
+        old = np.arange(begin, len(self.group))
+        everything = np.column_stack(
+            [np.append(self.group[old], groups), np.append(self.code_of(old), codes)]
+        )
+        _, first, back = np.unique(
+            everything, axis=0, return_index=True, return_inverse=True
+        )
+        # The first of its kind is an old value, or one that gets the next number.
+        fresh = np.sort(first[first >= len(old)])
+        number = np.arange(len(everything))
+        number[fresh] = len(old) + np.arange(len(fresh))
+        self._append(groups[fresh - len(old)], codes[fresh - len(old)])
+        return begin + number[first[back.ravel()[len(old) :]]]
+
     def _append(self, groups, codes):
-        end = self.ptr[-1] + np.arange(1, len(groups) + 1)
-        self.ptr = np.concatenate([self.ptr, end])
-        self.col = np.concatenate([self.col, self.single[groups]])
-        self.code = np.concatenate([self.code, codes])
-        self.group = np.concatenate([self.group, groups])
-        self.weight = np.concatenate([self.weight, np.ones(len(groups))])
+        columns = self.single[groups]
+        new = {
+            "col": columns,
+            "code": codes,
+            "group": groups,
+            "weight": np.ones(len(groups)),
+            "mark": _marks(columns, codes),
+            "ptr": self.ptr[-1] + np.arange(1, len(groups) + 1),
+        }
+        for name, values in new.items():
+            setattr(self, name, self._extended(name, values))
+
+    def _extended(self, name, new):
+        """Return an array with values behind it, in a buffer that has room for more."""
+        old = getattr(self, name)
+        self._room = {} if self._room is None else self._room
+        buffer = self._room.get(name)
+        size = len(old) + len(new)
+        if buffer is None or len(buffer) < size:
+            buffer = np.empty(size + size // 8 + 1024, dtype=old.dtype)
+            buffer[: len(old)] = old
+            self._room[name] = buffer
+        buffer[len(old) : size] = new
+        return buffer[:size]
+
+
+def _precedes(rows, others):
+    """Return which rows come before others in lexicographic order; NaN comes last."""
+    out = np.zeros(len(rows), dtype=bool)
+    for a, b in zip(rows.T[::-1], others.T[::-1], strict=True):
+        less = (a < b) | (np.isnan(b) & ~np.isnan(a))
+        out = less | ((a == b) & out)
+    return out
+
+
+def _marks(columns, codes):
+    """Return well-mixed bits of cells."""
+    bits = np.ascontiguousarray(codes + 0.0).view(np.uint64)
+    return mix(bits ^ mix(columns.astype(np.uint64)))

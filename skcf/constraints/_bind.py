@@ -1,4 +1,4 @@
-"""Rules bound to a feature space: names become positions, levels become ranks."""
+"""The clauses of rules over codes: columns are positions, levels are ranks."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,11 @@ _OPS = {
     ">": np.greater,
     ">=": np.greater_equal,
 }
-_MIRROR = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_EXACT = ("==", "!=")
+# Comparisons of a cell of cf with that of x that hold when both are missing.
+_KEPT = ("==", "<=", ">=")
+ROUNDING = 4 * np.finfo(float).eps
+MIRROR = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,24 @@ class Sum:
 
     def __call__(self, get):
         """Return (value, mask of missing operands)."""
-        total, missing = self.constant, False
+        total, missing = np.float64(self.constant), np.False_
         for weight, table, j in self.terms:
             code = get(table, j)
             total = total + (code if weight == 1 else weight * code)
             missing = missing | np.isnan(code)
         return total, missing
+
+    def size(self, get):
+        """Return the sum of the absolute values of the terms."""
+        return sum(
+            (np.abs(w * get(t, j)) for w, t, j in self.terms), abs(self.constant)
+        )
+
+    @property
+    def computed(self):
+        """Whether the value is the result of arithmetic, and so may be rounded."""
+        n_terms = len(self.terms) + (self.constant != 0)
+        return n_terms > 1 or any(abs(weight) != 1 for weight, _, _ in self.terms)
 
 
 @dataclass(frozen=True)
@@ -39,7 +55,8 @@ class Compare:
     """A comparison of two sums; false where an operand is missing.
 
     `same` is the position of the column when the sides are its cells of cf and x:
-    there missing on both sides is unchanged, and so satisfies ==, <= and >=.
+    there missing on both sides is unchanged, and so satisfies ==, <= and >=. The result
+    of arithmetic equals what it differs from by its rounding error alone.
     """
 
     left: Sum
@@ -51,8 +68,13 @@ class Compare:
         """Return the mask of rows that satisfy the comparison."""
         left, gone = self.left(get)
         right, lost = self.right(get)
-        held = _OPS[self.op](left, right) & ~(gone | lost)
-        if self.same is not None and "=" in self.op and self.op != "!=":
+        held = _OPS[self.op](left, right)
+        if self.op in _EXACT and (self.left.computed or self.right.computed):
+            slack = ROUNDING * (self.left.size(get) + self.right.size(get))
+            near = np.abs(left - right) <= slack
+            held = near if self.op == "==" else ~near
+        held = held & ~(gone | lost)
+        if self.same is not None and self.op in _KEPT:
             held = held | (gone & lost)
         return held
 
@@ -119,195 +141,49 @@ def holds(node, get):
                 out = out | holds(operand, get)
             return out
         case syntax.Not(operand):
-            return ~np.asarray(holds(operand, get))
+            return ~holds(operand, get)
         case syntax.Implies(condition, consequent):
-            return ~np.asarray(holds(condition, get)) | holds(consequent, get)
+            return ~holds(condition, get) | holds(consequent, get)
     return node(get)
+
+
+def leaves(node):
+    """Yield the comparisons and memberships of a bound node, in reading order."""
+    match node:
+        case syntax.And(operands) | syntax.Or(operands):
+            for operand in operands:
+                yield from leaves(operand)
+        case syntax.Not(operand):
+            yield from leaves(operand)
+        case syntax.Implies(condition, consequent):
+            yield from leaves(condition)
+            yield from leaves(consequent)
+        case _:
+            yield node
 
 
 def cells_of(node):
     """Yield (table, position) of all cells of a bound node, in reading order."""
-    match node:
-        case syntax.And(operands) | syntax.Or(operands):
-            for operand in operands:
-                yield from cells_of(operand)
-        case syntax.Not(operand):
-            yield from cells_of(operand)
-        case syntax.Implies(condition, consequent):
-            yield from cells_of(condition)
-            yield from cells_of(consequent)
-        case Compare(left, _, right):
-            yield from ((table, j) for _, table, j in left.terms + right.terms)
-        case Listed(table, column):
-            yield table, column
-        case Differs(column):
-            yield from (("cf", column), ("x", column))
-        case OneSet(columns):
-            yield from (("cf", j) for j in columns)
+    for leaf in leaves(node):
+        match leaf:
+            case Compare(left, _, right):
+                yield from ((table, j) for _, table, j in left.terms + right.terms)
+            case Listed(table, column):
+                yield table, column
+            case Differs(column):
+                yield from (("cf", column), ("x", column))
+            case OneSet(columns):
+                yield from (("cf", j) for j in columns)
 
 
-class Binder:
-    """Binds the clauses of rules to the columns of a feature space."""
+def same_as_query(j):
+    """Return the clause that column `j` is as in the query."""
+    cf, x = Sum(((1.0, "cf", j),), 0.0), Sum(((1.0, "x", j),), 0.0)
+    return Compare(cf, "==", x, j)
 
-    def __init__(self, space):
-        self.space = space
 
-    def __call__(self, rule):
-        """Return the bound node of a rule that is not structural."""
-        try:
-            return self._bind(rule.tree)
-        except ValueError as error:
-            raise ValueError(f"Rule {str(rule)!r}: {error}") from None
-
-    def _bind(self, node):
-        match node:
-            case syntax.And(operands) | syntax.Or(operands):
-                return type(node)(tuple(self._bind(o) for o in operands))
-            case syntax.Not(operand):
-                return syntax.Not(self._bind(operand))
-            case syntax.Implies(condition, consequent):
-                return syntax.Implies(self._bind(condition), self._bind(consequent))
-            case syntax.Changed(column):
-                return Differs(self.space.position(column))
-            case syntax.Member(cell, values, negated):
-                j = self.space.position(cell.column)
-                codes = tuple(self._code(j, value) for value in values)
-                return Listed(cell.table, j, codes, negated)
-            case syntax.Interval(cell, low, high, negated):
-                return self._interval(cell, low, high, negated)
-            case syntax.Comparison(left, op, right):
-                return self._compare(left, op, right)
-        raise TypeError(f"unknown node {node!r}")
-
-    def _interval(self, cell, low, high, negated):
-        middle = Sum(((1.0, cell.table, self._number(cell)),), 0.0)
-        ends = Sum((), low), Sum((), high)
-        if negated:
-            return syntax.Or(
-                (Compare(middle, "<", ends[0]), Compare(middle, ">", ends[1]))
-            )
-        return syntax.And(
-            (Compare(middle, ">=", ends[0]), Compare(middle, "<=", ends[1]))
-        )
-
-    def _compare(self, left, op, right):
-        if self._level_cell(left) is None and self._level_cell(right) is not None:
-            left, op, right = right, _MIRROR[op], left
-        cell = self._level_cell(left)
-        if cell is not None:
-            return self._compare_level(cell, op, right)
-        for side in (left, right):
-            if not isinstance(side, syntax.Linear):
-                raise ValueError(
-                    f"{side} is not a number and neither side is a category"
-                )
-        same = None
-        if left.cell and right.cell and left.cell.column == right.cell.column:
-            if left.cell.table != right.cell.table:
-                same = self.space.position(left.cell.column)
-        return Compare(self._sum(left), op, self._sum(right), same)
-
-    def _compare_level(self, cell, op, other):
-        """Compare a category with a level or with another cell."""
-        j = self.space.position(cell.column)
-        column = self.space.columns[j]
-        if op not in ("==", "!=") and column.kind == "categorical":
-            raise ValueError(
-                f"column {column.name!r} is an unordered category: it can be compared "
-                f"by ==, != and in only, not by {op}; ordered({column.name!r}, "
-                "[...]) gives it an order"
-            )
-        left = Sum(((1.0, cell.table, j),), 0.0)
-        if isinstance(other, syntax.Linear) and other.terms:
-            if other.cell is None:
-                raise ValueError(
-                    f"column {column.name!r} is a category: it compares with a level "
-                    f"or a cell, not with {other}"
-                )
-            k = self.space.position(other.cell.column)
-            right = Sum(((1.0, other.cell.table, k),), 0.0)
-            if k == j:
-                same = j if cell.table != other.cell.table else None
-                return Compare(left, op, right, same)
-            return self._compare_columns(cell, j, op, other.cell, k)
-        value = other.constant if isinstance(other, syntax.Linear) else other.value
-        return Compare(left, op, Sum((), self._code(j, value)))
-
-    def _compare_columns(self, cell, j, op, other, k):
-        """Compare two categorical columns by their labels, or ranks if alike."""
-        one, two = self.space.columns[j], self.space.columns[k]
-        if not hasattr(two, "levels"):
-            raise ValueError(
-                f"column {one.name!r} is a category, column {two.name!r} is not"
-            )
-        left = Sum(((1.0, cell.table, j),), 0.0)
-        right = Sum(((1.0, other.table, k),), 0.0)
-        if one.levels == two.levels:
-            return Compare(left, op, right)
-        if op not in ("==", "!="):
-            raise ValueError(
-                f"columns {one.name!r} and {two.name!r} have different levels: they "
-                "compare by == and != only"
-            )
-        shared = [v for v in one.levels if v in two.rank]
-        if not shared:
-            raise ValueError(
-                f"columns {one.name!r} and {two.name!r} have no level in common"
-            )
-        equal = syntax.Or.of(
-            tuple(
-                syntax.And(
-                    (
-                        Listed(cell.table, j, (float(one.rank[v]),), False),
-                        Listed(other.table, k, (float(two.rank[v]),), False),
-                    )
-                )
-                for v in shared
-            )
-        )
-        if op == "==":
-            return equal
-        present = Compare(left, ">=", Sum((), 0.0)), Compare(right, ">=", Sum((), 0.0))
-        return syntax.And((syntax.Not(equal), *present))
-
-    def _level_cell(self, side):
-        """Return the cell of a side that is one category, else None."""
-        if not isinstance(side, syntax.Linear):
-            return None
-        for _, cell in side.terms:
-            column = self.space.columns[self.space.position(cell.column)]
-            if hasattr(column, "levels"):
-                if side.cell is None:
-                    raise ValueError(
-                        f"column {column.name!r} is a category: there is no "
-                        f"arithmetic with it, as in {side}"
-                    )
-                return side.cell
-        return None
-
-    def _sum(self, side):
-        terms = tuple((w, cell.table, self._number(cell)) for w, cell in side.terms)
-        return Sum(terms, side.constant)
-
-    def _number(self, cell):
-        j = self.space.position(cell.column)
-        if self.space.columns[j].kind == "numeric":
-            return j
-        kind = self.space.columns[j].kind
-        raise ValueError(f"column {cell.column!r} is {kind}, expected a number")
-
-    def _code(self, j, value):
-        """Return the code of a literal in a column."""
-        column = self.space.columns[j]
-        if hasattr(column, "levels"):
-            if value in column.rank:
-                return float(column.rank[value])
-            raise ValueError(
-                f"column {column.name!r} has no level {value!r}; expected one of "
-                f"{column.levels[:8]}"
-            )
-        if column.kind != "numeric" or isinstance(value, (str, bool)):
-            raise ValueError(
-                f"column {column.name!r} is {column.kind}; it cannot be {value!r}"
-            )
-        return float(value)
+def is_fixed(node):
+    """Tell whether a bound clause says that a column is as in the query."""
+    if isinstance(node, syntax.Not):
+        return isinstance(node.operand, Differs)
+    return isinstance(node, Compare) and node.same is not None and node.op == "=="

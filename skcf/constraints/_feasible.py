@@ -2,92 +2,90 @@
 
 import numpy as np
 
-from skcf.constraints._bind import holds
+from skcf.constraints._bind import holds, is_fixed
 
-MAX_CELLS = 20_000_000
+MAX_CELLS = 4_000_000
 
 
 class FeasibleSet:
-    """The observed values of one group that satisfy its filters, by query.
+    """The values of one group that satisfy its filters, by query.
 
-    Queries that a filter cannot tell apart share one list: list ``k`` is
-    ``ids[ptr[k] : ptr[k + 1]]`` and query ``i`` has list ``key[i]``. A query's own
-    value is never proposed as a change; it is skipped where a list is read.
+    Queries that the filters cannot tell apart share one list of observed values, which
+    is kept as runs of consecutive numbers. A query can have some values more of its
+    own, which were not observed (`extend`). A query's own value is never proposed as a
+    change: it is skipped where a list is read.
+
+    Parameters
+    ----------
+    group : int
+    parts : sequence of Part
+        The filters of the group.
+    values : Values
+    members : tuple of column positions
+    x : ndarray of shape (n_queries, n_features)
+    own : ndarray of shape (n_queries,)
+        The number of each query's own value, -1 if it was not observed.
+    lifted : ndarray of shape (n_queries,), default=None
+        The position of a rule that does not count for a query.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_queries,)
+        How many values each query may change to.
     """
 
     def __init__(self, group, parts, values, members, x, own, lifted=None):
-        columns = tuple(dict.fromkeys(j for p in parts for j in p.x_columns))
-        known = x[:, columns]
-        if lifted is not None:
-            known = np.column_stack([known, lifted])
-        if known.shape[1]:
-            keys, self.key = np.unique(known, axis=0, return_inverse=True)
-            self.key = self.key.ravel()
-        else:
-            keys, self.key = np.empty((1, 0)), np.zeros(len(x), dtype=np.intp)
-        ids = [np.empty(0, dtype=np.intp)]
-        counts = []
-        table = values.table(group)
-        step = max(1, MAX_CELLS // max(1, len(table)))
-        for begin in range(0, len(keys), step):
-            some = keys[begin : begin + step]
-            ok = self._mask(parts, table, members, columns, some, lifted is not None)
-            ids.append(np.nonzero(ok)[1] + values.offsets[group])
-            counts.append(ok.sum(axis=1))
-        self.ids = np.concatenate(ids)
-        self.ptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
-        self._running = np.concatenate([[0.0], np.cumsum(values.weight[self.ids])])
-        self._locate(own)
-
-    def _mask(self, parts, table, members, columns, keys, has_lifted):
-        ok = np.ones((len(keys), len(table)), dtype=bool)
-        place = {j: i for i, j in enumerate(members)}
-        known = {j: i for i, j in enumerate(columns)}
-
-        def get(which, j):
-            if which == "cf":
-                return table[None, :, place[j]]
-            return keys[:, known[j], None]
-
+        self._values, self._own = values, own
+        self._members = {j: i for i, j in enumerate(members)}
+        first, last = values.offsets[group], values.offsets[group + 1]
+        self._running = np.concatenate([[0.0], np.cumsum(values.weight[first:last])])
+        self._first = first
+        off = np.full(len(x), -1) if lifted is None else lifted
+        shut = np.zeros(len(x), dtype=bool)
         for part in parts:
-            passed = holds(part.node, get)
-            if has_lifted:
-                passed = passed | (keys[:, -1, None] == part.rule)
-            ok &= passed
-        return ok
+            if is_fixed(part.node):
+                shut |= off != part.rule
+        keys, self._key, columns = _keys(parts, x, off, shut)
+        self._list(parts, values.table(group), keys, columns)
+        self._find_own()
+        self._extra = np.empty(0, dtype=np.intp)
+        self._extra_ptr = np.zeros(len(x) + 1, dtype=np.intp)
+        self.count = self._seen.copy()
 
-    def _locate(self, own):
-        """Find the position of each query's own value in its list."""
-        begin, end = self.ptr[self.key], self.ptr[self.key + 1]
-        list_of = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
-        top = int(max(self.ids.max(initial=0), own.max(initial=0))) + 2
-        flat = list_of * top + self.ids
-        at = np.searchsorted(flat, self.key * top + own)
-        safe = np.minimum(at, max(len(self.ids) - 1, 0))
-        inside = (own >= 0) & (at < end) & (at >= begin)
-        if len(self.ids):
-            inside &= self.ids[safe] == own
-        self.own_at = np.where(inside, at, -1)
-        self.count = end - begin - inside
+    def extend(self, rows, ids):
+        """Give queries values of their own, sorted by query; called once."""
+        self._extra = ids
+        more = np.bincount(rows, minlength=len(self.count))
+        self._extra_ptr = np.concatenate([[0], np.cumsum(more)])
+        self.count = self._seen + more
 
     def nth(self, rows, n):
         """Return the n-th value of each query's list; n is below its count."""
-        at = self.ptr[self.key[rows]] + n
-        skip = (self.own_at[rows] >= 0) & (at >= self.own_at[rows])
-        return self.ids[at + skip]
+        seen = self._seen[rows]
+        listed = n < seen
+        out = np.empty(len(rows), dtype=np.intp)
+        out[listed] = self._nth(rows[listed], n[listed])
+        at = self._extra_ptr[rows[~listed]] + (n - seen)[~listed]
+        out[~listed] = self._extra[at]
+        return out
 
     def draw(self, rows, u):
         """Return values drawn by frequency for `u` in [0, 1), shapes (n, m)."""
-        begin = self.ptr[self.key[rows]][:, None]
-        end = self.ptr[self.key[rows] + 1][:, None]
-        own = self.own_at[rows][:, None]
-        run = self._running
-        gap = np.where(own >= 0, run[own + 1] - run[own], 0.0)
-        total = run[end] - run[begin] - gap
-        at = run[begin] + u * total
-        at = at + np.where((own >= 0) & (at >= run[own]), gap, 0.0)
-        place = np.searchsorted(run, at, side="right") - 1
-        return self.ids[np.clip(place, begin, end - 1)]
+        weight, more = self._weight[rows], np.diff(self._extra_ptr)[rows]
+        # Frequencies are whole numbers: rounded down, sums of them stay exact.
+        total = (weight + more)[:, None]
+        at = np.minimum(np.floor(u * total), total - 1)
+        listed = at < weight[:, None]
+        who, _ = np.nonzero(listed)
+        out = np.empty(u.shape, dtype=np.intp)
+        out[listed] = self._at_weight(rows[who], at[listed])
+        who, _ = np.nonzero(~listed)
+        beyond = (at[~listed] - weight[who]).astype(np.intp)
+        last = np.maximum(more[who] - 1, 0)
+        if len(who):
+            place = self._extra_ptr[rows[who]] + np.minimum(beyond, last)
+            out[~listed] = self._extra[place]
+        return out
 
     def lists(self, rows):
         """Return (position in rows, value) of all values of the queries' lists."""
@@ -100,3 +98,100 @@ class FeasibleSet:
         who = np.repeat(np.arange(len(rows)), size)
         rank = np.arange(len(who)) - np.repeat(np.cumsum(size) - size, size)
         return who, self.nth(rows[who], rank * count[who] // size[who])
+
+    # -- runs ---------------------------------------------------------------------
+
+    def _list(self, parts, table, keys, columns):
+        """Note the runs of values that satisfy the filters, for each key in turn."""
+        start, stop, owner = [], [], []
+        step = max(1, MAX_CELLS // len(table))
+        seen = np.diff(self._running) > 0
+        for begin in range(0, len(keys), step):
+            some = keys[begin : begin + step]
+            ok = np.zeros((len(some), len(table) + 2), dtype=bool)
+            ok[:, 1:-1] = self._mask(parts, table, some, columns) & seen
+            turn = ok[:, 1:] != ok[:, :-1]
+            key, place = np.nonzero(turn)
+            start.append(place[::2])
+            stop.append(place[1::2])
+            owner.append(key[::2] + begin)
+        empty = [np.empty(0, dtype=np.intp)]
+        start, stop, owner = (np.concatenate(empty + v) for v in (start, stop, owner))
+        self._start = start
+        run = np.bincount(owner, minlength=len(keys) + 1)
+        self._ptr = np.concatenate([[0], np.cumsum(run)])
+        self._counts = np.concatenate([[0], np.cumsum(stop - start)])
+        weight = self._running[stop] - self._running[start]
+        self._weights = np.concatenate([[0.0], np.cumsum(weight)])
+        self._owner = owner
+
+    def _mask(self, parts, table, keys, columns):
+        ok = np.ones((len(keys), len(table)), dtype=bool)
+        known = {j: i for i, j in enumerate(columns)}
+
+        def get(which, j):
+            if which == "cf":
+                return table[None, :, self._members[j]]
+            return keys[:, known[j], None]
+
+        for part in parts:
+            ok &= holds(part.node, get) | (keys[:, -1, None] == part.rule)
+        return ok
+
+    def _find_own(self):
+        """Find the place of each query's own value in its list."""
+        begin, end = self._ptr[self._key], self._ptr[self._key + 1]
+        own = self._own - self._first
+        # Runs are sorted by list and start: the last that starts at or before own.
+        top = len(self._running) + 1
+        flat = self._owner * top + self._start
+        run = np.searchsorted(flat, self._key * top + own, side="right") - 1
+        run = np.minimum(run, end - 1)
+        inside = (self._own >= 0) & (run >= begin)
+        safe = np.where(inside, run, 0)
+        ahead = own - self._start[safe] if len(self._start) else own
+        size = np.diff(self._counts)
+        inside &= ahead < (size[safe] if len(size) else 0)
+        self._rank = np.where(
+            inside, self._counts[safe] + ahead - self._counts[begin], -1
+        )
+        at = np.where(inside, own, 0)
+        weight = np.where(inside, self._running[at + 1] - self._running[at], 0.0)
+        before = self._weights[safe] - self._weights[begin]
+        before += self._running[at]
+        if len(self._start):
+            before -= self._running[self._start[safe]]
+        self._before = np.where(inside, before, np.inf)
+        self._own_weight = weight
+        self._seen = self._counts[end] - self._counts[begin] - inside
+        self._weight = self._weights[end] - self._weights[begin] - weight
+
+    def _nth(self, rows, n):
+        key, rank = self._key[rows], self._rank[rows]
+        n = n + ((rank >= 0) & (n >= rank))
+        at = self._counts[self._ptr[key]] + n
+        run = np.searchsorted(self._counts, at, side="right") - 1
+        return self._first + self._start[run] + at - self._counts[run]
+
+    def _at_weight(self, rows, at):
+        at = at + np.where(at >= self._before[rows], self._own_weight[rows], 0.0)
+        at = self._weights[self._ptr[self._key[rows]]] + at
+        run = np.searchsorted(self._weights, at, side="right") - 1
+        at = self._running[self._start[run]] + at - self._weights[run]
+        return self._first + np.searchsorted(self._running, at, side="right") - 1
+
+
+def _keys(parts, x, off, shut):
+    """Return what filters read of the queries: distinct rows, where each is, columns.
+
+    The last entry of a row is the lifted rule. Queries that are shut out get the number
+    behind the last row: a list without values.
+    """
+    columns = tuple(dict.fromkeys(j for part in parts for j in part.x_columns))
+    rules = {part.rule for part in parts}
+    off = np.where(np.isin(off, list(rules)), off, -1)
+    known = np.column_stack([x[:, columns], off])
+    keys, at = np.unique(known[~shut], axis=0, return_inverse=True)
+    key = np.full(len(x), len(keys), dtype=np.intp)
+    key[~shut] = at.ravel()
+    return keys, key, columns
