@@ -321,7 +321,8 @@ class BaseExplainer(
         status = np.where(query.status == "", "not_found", query.status)
         status[(query.status == "") & answers.cut] = "budget"
         if answers.lower_bound is not None:
-            status[(query.status == "") & np.isposinf(answers.lower_bound)] = "infeasible"
+            proved = np.isposinf(answers.lower_bound)
+            status[(query.status == "") & proved] = "infeasible"
         status[answers.row] = "found"
         return status
 
@@ -340,7 +341,9 @@ class BaseExplainer(
         more = self._diagnose(query, missed, meter) if len(missed) else {}
         bound = answers.lower_bound
         bound = np.where(status == "infeasible", np.inf, bound)
-        m, state = len(answers.row), query.state
+        optimal, state = answers.optimal, query.state
+        if optimal is None:
+            optimal = np.zeros(len(answers.row), dtype=bool)
         return Explanation(
             queries=query.X,
             counterfactuals=self._emit(query, answers.row, answers.codes),
@@ -354,7 +357,7 @@ class BaseExplainer(
             prediction=state.prediction,
             score_before=query.score,
             score=state.score,
-            optimal=np.zeros(m, dtype=bool) if answers.optimal is None else answers.optimal,
+            optimal=optimal,
             lower_bound=bound,
             details=Bunch(
                 **answers.extra,
@@ -399,8 +402,8 @@ class BaseExplainer(
             container_of(X)
             if not len(X):
                 raise ValueError(
-                    f"Found a dataframe with 0 samples while a minimum of 1 is required "
-                    f"by {type(self).__name__}."
+                    "Found a dataframe with 0 samples while a minimum of 1 is "
+                    f"required by {type(self).__name__}."
                 )
             if not X.shape[1]:
                 raise ValueError(

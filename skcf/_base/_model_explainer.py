@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import (
 from skcf._base._explainer import BaseExplainer
 from skcf._model import BlackBox, Goal, check_interval, check_target
 
-MAX_ALONE = 64
+N_COPIES = 9
 
 
 class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
@@ -50,11 +50,15 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
         self._model = BlackBox(self.estimator_, self._space, X, y, self.threshold)
         if self._model.regression:
             if self.threshold is not None:
-                raise ValueError("threshold is for classifiers; use the interval target.")
+                raise ValueError(
+                    "threshold is for classifiers; the target of a regressor is an "
+                    "interval."
+                )
             check_interval(self.target, 1)
         else:
             self.classes_ = self._model.classes_
-            check_target(self.target, 1, self.classes_) if np.ndim(self.target) == 0 else None
+            if np.ndim(self.target) == 0:
+                check_target(self.target, 1, self.classes_)
 
     def _goal(self, query, table, target):
         """Judge the queries as they came, and set what they are to become."""
@@ -67,6 +71,7 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
             query.goal = Goal(low=low, high=high)
             query.score = query.prediction.astype(np.float64)
             inside = query.goal.reached(query.prediction)
+            edge = model.on_edge(query.goal, query.score)
             pairs = [
                 tuple(None if np.isinf(v) else float(v) for v in pair)
                 for pair in zip(low, high, strict=True)
@@ -82,7 +87,9 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
             query.state.n_rows += n * (probability is not None)
             query.score = self._said(query.goal, table, probability)
             inside = ~opposite & query.goal.reached(position, probability)
+            edge = ~opposite & model.on_edge(query.goal, position, probability)
             query.target = self._named(label, opposite)
+        inside[edge] = self._alone(query, table, query.goal, np.flatnonzero(edge))
         query.status[inside] = "already"
 
     def _named(self, label, opposite):
@@ -102,44 +109,53 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
 
     def _judge(self, query, row, table):
         """Return (valid, prediction, score) of rows in the model's own container."""
-        model, goal = self._model, query.goal.take(row)
+        model, goal, calls = self._model, query.goal.take(row), 1
         prediction = model.predict(table)
-        query.state.n_calls += 1
-        query.state.n_rows += len(row)
         if model.regression:
-            score = prediction.astype(np.float64)
-            margin = model.margin(score, None, goal)
-            valid = goal.reached(score)
+            place, probability = prediction.astype(np.float64), None
+            margin = model.margin(place, None, goal)
+            score = place
         else:
+            place, sure = model.positions(prediction), model.method == "predict_proba"
             scores, _ = model.output(table)
-            sure = model.method == "predict_proba"
             probability = scores if sure else model.probability(table)
             margin = model.margin(scores, probability, goal)
-            valid = goal.reached(model.positions(prediction), probability)
             score = margin if probability is None else goal.mass(probability)
-            query.state.n_calls += 1 + (not sure and probability is not None)
-            query.state.n_rows += len(row) * (1 + (not sure and probability is not None))
-        valid &= model.passes(margin)
-        on_edge = np.flatnonzero(valid & model.on_edge(margin))
-        for i in on_edge[:MAX_ALONE]:
-            one = self._space.container.take(table, np.array([i]))
-            valid[i] = self._alone(one, goal.take(np.array([i])))
-        valid[on_edge[MAX_ALONE:]] = False
+            calls += 1 + (not sure and probability is not None)
+        query.state.n_calls += calls
+        query.state.n_rows += calls * len(row)
+        clear = model.passes(margin)
+        valid = clear & goal.reached(place, probability)
+        edge = clear & model.on_edge(goal, place, probability)
+        valid[edge] = self._alone(query, table, goal, np.flatnonzero(edge))
         return valid, prediction, score
 
-    def _alone(self, table, goal):
-        """Tell whether a row on the closed edge of its target is so by itself too."""
-        model = self._model
-        if model.regression:
-            return bool(goal.reached(model.predict(table))[0])
-        position = model.positions(model.predict(table))
-        return bool(goal.reached(position, model.probability(table))[0])
+    def _alone(self, query, table, goal, rows):
+        """Return whether rows are in their targets whatever they are grouped with.
+
+        Each is asked for alone and in a group of its copies: the answer depends on
+        the row and on nothing else in the call.
+        """
+        model, told = self._model, np.ones(len(rows), dtype=bool)
+        for i, row in enumerate(rows):
+            for size in (1, N_COPIES):
+                at = np.full(size, row)
+                copies = self._space.container.take(table, at)
+                prediction, probability = model.predict(copies), None
+                if not model.regression:
+                    prediction = model.positions(prediction)
+                    probability = model.probability(copies)
+                told[i] &= goal.take(at).reached(prediction, probability).all()
+                query.state.n_calls += 1 + (probability is not None)
+                query.state.n_rows += size * (1 + (probability is not None))
+        return told
 
     def _targets(self, query, answers, prediction):
         """Return the target of every row; of several classes, the one reached."""
         target = query.target.copy()
         first = np.flatnonzero(np.diff(answers.row, prepend=-1))
-        for i, label in zip(answers.row[first], prediction[first].tolist(), strict=True):
+        reached = prediction[first].tolist()
+        for i, label in zip(answers.row[first], reached, strict=True):
             if target[i] is None:
                 target[i] = label
         return target

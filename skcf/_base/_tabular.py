@@ -7,10 +7,10 @@ from skcf._base._explainer import Answers, Query
 from skcf._base._model_explainer import ModelExplainer
 from skcf._search import Problem
 from skcf._space import FeatureSpace, container_of, mix
+from skcf.constraints._conflict import check_consistent
 from skcf.constraints._ground import Ground
 from skcf.constraints._rule import check_rules
 from skcf.constraints._rule_set import RuleSet
-from skcf.constraints._conflict import check_consistent
 from skcf.constraints._structure import read_structure
 from skcf.costs import Cost, check_cost
 from skcf.exceptions import UnsupportedConstraintError

@@ -8,10 +8,12 @@ from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
 
 from skcf._model._goal import TOLERANCE
+from skcf._model._trees import FlatTrees
 from skcf._model._view import read_view
 
 N_SAMPLE = 200
 MAX_ROWS = 50_000
+NOISE = 1e-12
 
 
 class Meter:
@@ -55,7 +57,7 @@ class BlackBox:
         rows = np.unique(np.linspace(0, len(X) - 1, N_SAMPLE).astype(np.intp))
         sample = space.container.take(X, rows)
         start = time.perf_counter()
-        prediction = np.asarray(estimator.predict(self._input(sample)))
+        prediction = np.asarray(estimator.predict(self.input(sample)))
         self.rate = (time.perf_counter() - start) / len(rows)
         if prediction.ndim > 1 and prediction.shape[1:] != (1,):
             raise ValueError(
@@ -89,9 +91,13 @@ class BlackBox:
 
     # -- calling the model --------------------------------------------------------
 
+    def input(self, table):
+        """Return a table as the estimator takes it: as an array if it has no names."""
+        return table.to_numpy() if self.bare else table
+
     def predict(self, table):
         """Return the model's own prediction, one-dimensional."""
-        return np.ravel(np.asarray(self.estimator.predict(self._input(table))))
+        return np.ravel(np.asarray(self.estimator.predict(self.input(table))))
 
     def positions(self, labels):
         """Return the position in ``classes_`` of each label."""
@@ -102,7 +108,7 @@ class BlackBox:
 
     def output(self, table):
         """Return (scores, probabilities) of a table; the latter where needed."""
-        X = self._input(table)
+        X = self.input(table)
         if self.regression or self.method == "predict":
             scores = np.ravel(np.asarray(self.estimator.predict(X)))
             if not self.regression:
@@ -118,7 +124,7 @@ class BlackBox:
         """Return the probabilities of all classes, None where there are none."""
         if self.regression or not self.has_proba:
             return None
-        return self._scores("predict_proba", self._input(table))
+        return self._scores("predict_proba", self.input(table))
 
     def open(self, table, x, values):
         """Return a session that scores candidates: by the view if there is one."""
@@ -161,15 +167,21 @@ class BlackBox:
     def margin(self, scores, probability, goal):
         """Return how far outputs are inside (positive) the target of each row."""
         if self.regression:
-            edge = np.minimum(scores - goal.low, goal.high - scores)
-            return np.where(edge == 0, 2 * TOLERANCE * self.scale, edge)
+            return self._closed(np.minimum(scores - goal.low, goal.high - scores))
         own = self.lead(scores, goal.label)
         margin = np.where(goal.opposite, -own, own)
         if goal.nu is not None:
-            mass = goal.mass(probability)
-            over = np.where(mass == goal.nu, 2 * TOLERANCE, mass - goal.nu)
-            margin = np.minimum(margin, over)
+            margin = np.minimum(margin, self._closed(goal.mass(probability) - goal.nu))
         return margin
+
+    def _closed(self, gap):
+        """Return gaps to a closed edge; on the edge, as far as floats tell, is in."""
+        return np.where(np.abs(gap) <= self._noise, 2 * TOLERANCE * self.scale, gap)
+
+    @property
+    def _noise(self):
+        """What the sum of a score may be off by, from batch to batch."""
+        return NOISE * (self.scale if self.regression else 1.0)
 
     def lead(self, scores, label):
         """Return the lead of a class over the best other one."""
@@ -191,9 +203,21 @@ class BlackBox:
         """Return where a margin is clear of the boundary."""
         return margin > TOLERANCE * self.scale
 
-    def on_edge(self, margin):
-        """Return where a margin is that of the closed edge of a target."""
-        return np.abs(margin) <= 2 * TOLERANCE * self.scale
+    def on_edge(self, goal, prediction, probability=None):
+        """Return where rows lie on the closed edge of a target.
+
+        There a batch may say yes to a row and no to it alone: sums of floats depend on
+        how rows are grouped. Those of trees do not.
+        """
+        if isinstance(getattr(self.view, "kernel", None), FlatTrees):
+            return np.zeros(len(goal), dtype=bool)
+        if self.regression:
+            gap = np.minimum(prediction - goal.low, goal.high - prediction)
+        elif goal.nu is not None:
+            gap = goal.mass(probability) - goal.nu
+        else:
+            return np.zeros(len(goal), dtype=bool)
+        return np.abs(gap) <= self._noise
 
     def shortfall(self, margin):
         """Return a number in [0, 1] that falls as the margin rises: one less P."""
@@ -214,9 +238,13 @@ class BlackBox:
 
     def _calibrate(self, sample, predicted):
         """Choose the scores whose margin has the sign that predict has."""
-        options = [m for m in ("predict_proba", "decision_function") if hasattr(self.estimator, m)]
+        options = [
+            m
+            for m in ("predict_proba", "decision_function")
+            if hasattr(self.estimator, m)
+        ]
         for method in options:
-            scores = self._scores(method, self._input(sample))
+            scores = self._scores(method, self.input(sample))
             self.method = method
             if scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 2):
                 if len(self.classes_) != 2:
@@ -240,11 +268,6 @@ class BlackBox:
 
     def _scores(self, method, X):
         return np.asarray(getattr(self.estimator, method)(X), dtype=np.float64)
-
-    def _input(self, table):
-        if not self.bare:
-            return table
-        return table.to_numpy()
 
 
 class BlackBoxSession:

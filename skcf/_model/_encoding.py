@@ -109,7 +109,10 @@ class Encoding:
         for turn in range(4):
             codes = codes[np.roll(np.arange(len(codes)), turn)]
             mixed = np.column_stack(
-                [np.roll(codes[:, j], 3 * int(space.group_of[j])) for j in range(codes.shape[1])]
+                [
+                    np.roll(codes[:, j], 3 * int(space.group_of[j]))
+                    for j in range(codes.shape[1])
+                ]
             )
             truth = _dense(self.transform(space.decode(mixed)))
             if truth.shape != base.shape or _differs(self.rows(mixed), truth).any():

@@ -104,5 +104,7 @@ def check_interval(target, n, *, name="target"):
     high = np.where(np.isnan(pairs[:, 1]), np.inf, pairs[:, 1])
     if (low > high).any():
         bad = int(np.argmax(low > high))
-        raise ValueError(f"{name} {tuple(pairs[bad])} of row {bad} is empty: low > high.")
+        raise ValueError(
+            f"{name} {tuple(pairs[bad])} of row {bad} is empty: low > high."
+        )
     return low, high

@@ -31,7 +31,7 @@ _LIGHTGBM = {
         "huber": "identity",
         "fair": "identity",
         "quantile": "identity",
-        "mape": "identity",
+        "mape": "identity",  # codespell:ignore mape
         "poisson": "exp",
         "gamma": "exp",
         "tweedie": "exp",
@@ -50,6 +50,7 @@ _LIGHTGBM = {
 
 
 def read_xgboost(estimator):
+    """Read the trees up to the best round; None for what is not a sum of trees."""
     learner = json.loads(estimator.get_booster().save_raw("json"))["learner"]
     param, booster = learner["learner_model_param"], learner["gradient_booster"]
     method = method_of(estimator)
@@ -147,6 +148,7 @@ def _xgboost_levels(model):
 
 
 def read_lightgbm(estimator):
+    """Read the trees up to the best round; None for what is not a sum of trees."""
     booster = estimator.booster_
     # The text that LightGBM saves: a head and a block a tree, a field a line. It ends
     # with the best round, as predict does.

@@ -80,7 +80,9 @@ def _read_gradient_boosting(estimator):
 
 
 def _read_hist_gradient_boosting(estimator):
-    link, scale = _LINKS[type(estimator._loss.link).__name__]
+    link, scale = _LINKS.get(type(estimator._loss.link).__name__, (None, 1.0))
+    if link is None:
+        return None
     known, of_column = estimator._bin_mapper.make_known_categories_bitsets()
     # The model puts categorical columns in front of the others.
     column = np.arange(estimator.n_features_in_)

@@ -27,7 +27,7 @@ from skcf._model._tree_kernels import (
 ZERO = float(np.float32(1e-35))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class FlatTrees:
     """All trees of a fitted ensemble, their nodes one after another.
 
@@ -88,6 +88,9 @@ class FlatTrees:
     missing: float = np.nan
     sparse_missing: bool = False
     levels: dict | tuple = ()
+
+    def __repr__(self):
+        return f"FlatTrees(n_trees={len(self.root)}, n_nodes={len(self.feature)})"
 
     def encode(self, X):
         """Return what the estimator takes, array, frame or sparse, as float64 rows."""

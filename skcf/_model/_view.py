@@ -106,7 +106,7 @@ def read_view(model, X):
     for kernel in options:
         if kernel is None or kernel.method != method:
             continue
-        encoding = Encoding.learn(_Preprocessing(steps, kernel), model.space)
+        encoding = Encoding.learn(_Preprocessing(model, steps, kernel), model.space)
         if encoding is None:
             logger.info("the preprocessing is no table; %s is not used", kernel)
             continue
@@ -121,10 +121,11 @@ def read_view(model, X):
 class _Preprocessing:
     """What happens to a table before the final estimator gets numbers."""
 
-    def __init__(self, steps, kernel):
-        self.steps, self.kernel = steps, kernel
+    def __init__(self, model, steps, kernel):
+        self.model, self.steps, self.kernel = model, steps, kernel
 
     def __call__(self, table):
+        table = self.model.input(table)
         for step in self.steps:
             table = step.transform(table)
         return self.kernel.encode(table)
@@ -141,7 +142,9 @@ def _unwrap(estimator):
         elif isinstance(estimator, _THRESHOLD):
             estimator = estimator.estimator_
         elif isinstance(estimator, Pipeline):
-            steps += [s for _, s in estimator.steps[:-1] if s not in (None, "passthrough")]
+            steps += [
+                s for _, s in estimator.steps[:-1] if s not in (None, "passthrough")
+            ]
             estimator = estimator.steps[-1][1]
         else:
             break

@@ -6,7 +6,7 @@ from skcf._space import PAD, mix, uniform
 from skcf.constraints import _syntax as syntax
 
 MAX_PAIRS = 2_000_000
-MAX_TRIED = 4096
+MAX_TRIED = 1024
 MAX_TURNS = 4
 
 

@@ -55,9 +55,10 @@ class Ground:
         dead = (self.must & (self.count == 0)).any(axis=1)
         dead |= (self.count == 0).all(axis=1)
         dead |= (self.limit == 0) | (self.must.sum(axis=1) > self.limit)
+        self._shut = np.zeros(len(x), dtype=bool)
         for part in rules.facts:
-            dead |= ~np.broadcast_to(self.passes(part, self._of_query), len(x))
-        self.infeasible = dead
+            self._shut |= ~self.passes(part, self._of_query)
+        self.infeasible = dead | self._shut
 
     def _feasible(self, g):
         """Return the feasible set of a group."""
@@ -118,6 +119,7 @@ class Ground:
         Their values are taken to pass the filters, as those of `sets` do.
         """
         ok = (cands.n_changed > 0) & (cands.n_changed <= self.limit[cands.row])
+        ok &= ~self._shut[cands.row]
         ok &= ~(self.must[cands.row] & ~cands.changed(self.values)).any(axis=1)
         get = self.getter(cands)
         for part in self.rules.joint:

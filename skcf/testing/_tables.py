@@ -1,4 +1,4 @@
-"""Tables of the checks, in every container that is installed, and how to compare them."""
+"""Tables of the checks, in every container there is, and how to compare them."""
 
 import importlib
 
@@ -99,7 +99,10 @@ def same(a, b):
 
 def _alike(one, other):
     """Tell whether two rows have equal cells of equal types; 0.0 is not -0.0."""
-    return all(type(a) is type(b) and repr(a) == repr(b) for a, b in zip(one, other))
+    return all(
+        type(a) is type(b) and repr(a) == repr(b)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _missing(value):
