@@ -139,6 +139,8 @@ class BaseExplainer(
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+    # With metadata routing, a Pipeline passes on a target without being asked to.
+    __metadata_request__transform = {"target": True}
     _doc_link_module = "skcf"
 
     # -- hooks --------------------------------------------------------------------

@@ -226,6 +226,7 @@ class BlackBox:
     def strength(self, margin):
         """Return the margin on a scale on which effects roughly add up: log-odds."""
         if self.method == "predict_proba" and not self.regression:
+            margin = np.maximum(margin, -1.0)  # -inf stands for not scored
             odds = (1.0 + margin) / np.maximum(1.0 - margin, 1e-12)
             return np.log(np.maximum(odds, 1e-12))
         return margin / self.scale

@@ -12,6 +12,8 @@ import numpy as np
 from skcf._space._scales import SCALES, scales_of
 
 MAX_DECIMALS = 8
+# How many values are proposed in a part of a declared range where none was observed.
+N_BEYOND = 9
 # The largest whole number below which float32 holds all of them.
 MAX_SINGLE = 2**24
 
@@ -61,6 +63,7 @@ class NumericColumn:
         self._decimals = round(power) if decimal else None
 
     def _set_ends(self, low, high):
+        self._declared = low is not None or high is not None
         seen = self.domain if len(self.domain) else np.zeros(1)
         self.low = seen[0] if low is None else self.round(low)
         self.high = seen[-1] if high is None else self.round(high)
@@ -91,6 +94,24 @@ class NumericColumn:
                     f"{codes[wrong.argmax()]:.16g}."
                 )
         return codes
+
+    def proposals(self):
+        """Return the values to propose, and how often each was observed.
+
+        Where a declared range reaches beyond what was observed, these are some evenly
+        spaced values more, which count as observed once.
+        """
+        if not self._declared:
+            return self.domain, self.counts
+        first, last = (self.domain[[0, -1]]) if len(self.domain) else (np.inf, self.low)
+        below = np.linspace(self.low, max(self.low, min(first, self.high)), N_BEYOND)
+        above = np.linspace(min(self.high, max(last, self.low)), self.high, N_BEYOND)
+        more = self.snap(np.concatenate([below[below < first], above[above > last]]))
+        more = more[(more >= self.low) & (more <= self.high)]
+        values = np.concatenate([self.domain, more])
+        counts = np.concatenate([self.counts, np.ones(len(more), dtype=np.intp)])
+        values, at = np.unique(values, return_index=True)
+        return values, counts[at]
 
     @property
     def whole(self):
@@ -129,6 +150,9 @@ class NumericColumn:
 
     def write(self, container, codes, dtype, type_):
         """Write codes as a native column of `dtype`."""
+        if type_.is_integer():
+            low, high = _float_bounds(type_)
+            codes = np.clip(np.rint(codes), low, high)
         if not isinstance(type_, nw.Object):
             return container.write(codes, dtype, self.missing)
         known, at = np.unique(codes, return_inverse=True)
@@ -197,6 +221,10 @@ class CategoricalColumn:
             )
         return codes
 
+    def proposals(self):
+        """Return the levels to propose, and how often each was observed."""
+        return self.domain, self.counts
+
     def round(self, number):
         """Return a code as it is."""
         return float(number)
@@ -256,6 +284,10 @@ class FixedColumn:
         """Return zeros: the values themselves are never looked at."""
         return np.zeros(len(stored))
 
+    def proposals(self):
+        """Return the one code that there is."""
+        return self.domain, self.counts
+
     def round(self, number):
         """Return a code as it is."""
         return float(number)
@@ -310,6 +342,12 @@ def _bounds(type_):
         if name[0] == "U"
         else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     )
+
+
+def _float_bounds(type_):
+    """Return the least and the greatest float that an integer dtype can hold."""
+    low, high = _bounds(type_)
+    return float(low), np.nextafter(high, 0) if float(high) > high else float(high)
 
 
 def is_real(value):

@@ -94,7 +94,7 @@ class ArrayContainer(Container):
 
     def write(self, codes, dtype, missing=None):
         """Write numbers in `dtype`; a missing one is written as `missing`."""
-        return write_numbers(codes, dtype)
+        return codes.astype(dtype)
 
     def write_levels(self, levels, codes, dtype, missing=None):
         """Write level `codes` (NaN is missing) of `levels` in `dtype`."""
@@ -166,11 +166,6 @@ def numpy_type(dtype):
         case "m":
             return nw.Duration()
     return nw.Unknown()
-
-
-def write_numbers(codes, dtype):
-    """Return codes in a numpy dtype of numbers."""
-    return (np.rint(codes) if dtype.kind in "iu" else codes).astype(dtype)
 
 
 def is_missing(value):

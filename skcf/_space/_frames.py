@@ -11,7 +11,6 @@ from skcf._space._container import (
     Container,
     is_missing,
     numpy_type,
-    write_numbers,
 )
 
 
@@ -25,6 +24,8 @@ def container_of(X):
     if isinstance(X, np.ndarray):
         return ArrayContainer(X)
     frame = nw.from_native(X, pass_through=True)
+    if frame is not X and hasattr(X, "to_native") or isinstance(X, nw.DataFrame):
+        raise TypeError("Pass a native frame: X.to_native() in place of X.")
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("A LazyFrame holds no rows yet; call .collect() first.")
     if isinstance(frame, nw.DataFrame):
@@ -95,7 +96,7 @@ class PandasContainer(_FrameContainer):
         return at, known.tolist()
 
     def missing_value(self, column, dtype):
-        if dtype != object:
+        if dtype != np.dtype(object):
             return None
         return next((v for v in column.tolist() if is_missing(v)), np.nan)
 
@@ -109,7 +110,7 @@ class PandasContainer(_FrameContainer):
     def write(self, codes, dtype, missing=None):
         pd = self._namespace
         if isinstance(dtype, np.dtype):
-            return pd.Series(write_numbers(codes, dtype), copy=False)
+            return pd.Series(codes.astype(dtype), copy=False)
         return pd.Series(pd.array(codes, dtype="Float64").astype(dtype), copy=False)
 
     def write_levels(self, levels, codes, dtype, missing=None):
@@ -202,8 +203,6 @@ class PolarsContainer(_FrameContainer):
     def write(self, codes, dtype, missing=None):
         pl = self._namespace
         series = pl.Series(codes, dtype=pl.Float64)
-        if dtype.is_integer():
-            series = series.round()
         if missing is None:
             series = series.fill_nan(None)
         return series.cast(dtype)

@@ -302,9 +302,9 @@ class FeatureSpace:
 
         Where nothing was seen there is a stand-in of weight 0, which is never proposed.
         """
-        j = members[0]
         if len(members) == 1:
-            values, counts = self.columns[j].domain[:, None], self.columns[j].counts
+            values, counts = self.columns[members[0]].proposals()
+            values = values[:, None]
         else:
             rows = codes[:, list(members)]
             rows = rows[~np.isnan(rows).any(axis=1)]

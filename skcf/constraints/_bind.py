@@ -17,7 +17,7 @@ _OPS = {
 _EXACT = ("==", "!=")
 # Comparisons of a cell of cf with that of x that hold when both are missing.
 _KEPT = ("==", "<=", ">=")
-ROUNDING = 4 * np.finfo(float).eps
+ROUNDING = 4
 MIRROR = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -56,13 +56,15 @@ class Compare:
 
     `same` is the position of the column when the sides are its cells of cf and x:
     there missing on both sides is unchanged, and so satisfies ==, <= and >=. The result
-    of arithmetic equals what it differs from by its rounding error alone.
+    of arithmetic equals what it differs from by its rounding error alone; `single` says
+    that some of the columns are rounded to 32 bits.
     """
 
     left: Sum
     op: str
     right: Sum
     same: int | None = None
+    single: bool = False
 
     def __call__(self, get):
         """Return the mask of rows that satisfy the comparison."""
@@ -70,7 +72,8 @@ class Compare:
         right, lost = self.right(get)
         held = _OPS[self.op](left, right)
         if self.op in _EXACT and (self.left.computed or self.right.computed):
-            slack = ROUNDING * (self.left.size(get) + self.right.size(get))
+            eps = np.finfo(np.float32 if self.single else np.float64).eps
+            slack = ROUNDING * eps * (self.left.size(get) + self.right.size(get))
             near = np.abs(left - right) <= slack
             held = near if self.op == "==" else ~near
         held = held & ~(gone | lost)

@@ -80,7 +80,8 @@ class Binder:
             return Compare(one, op, two, same)
         left, right = self._sum(left), self._sum(right)
         left, right = self._constant(right, left), self._constant(left, right)
-        return Compare(left, op, right, same)
+        columns = [self.space.columns[j] for _, _, j in left.terms + right.terms]
+        return Compare(left, op, right, same, any(c.single for c in columns))
 
     def _same(self, left, right):
         """Return the column of which one side is the cell of cf, one that of x."""
@@ -189,7 +190,8 @@ class Binder:
             return j
         if self._kind(j) == "fixed":
             raise ValueError(
-                f"column {cell.column!r} is only carried along: no rule but fixed reads it"
+                f"column {cell.column!r} is only carried along: no rule but fixed "
+                "reads it"
             )
         raise ValueError(
             f"column {cell.column!r} is {self._kind(j)}, expected a number"
@@ -219,8 +221,8 @@ class Binder:
             shown = ", ".join(map(repr, column.levels[:8]))
             more = ", ..." if len(column.levels) > 8 else ""
             raise ValueError(
-                f"column {column.name!r} has no level {syntax.literal(value)}; expected "
-                f"one of {shown}{more}"
+                f"column {column.name!r} has no level {syntax.literal(value)}; "
+                f"expected one of {shown}{more}"
             )
         if column.kind != "numeric" or isinstance(value, (str, bool)):
             raise ValueError(

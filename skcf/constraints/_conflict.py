@@ -154,7 +154,7 @@ def _sides(node):
 
 
 def _contradiction(rules, pairs):
-    """Return the parts of a minimal contradiction that is proved, else an empty list."""
+    """Return the parts of a minimal contradiction that is proved, else nothing."""
     pairs = [*pairs, *_level_bounds(rules, pairs)]
     if not pairs or _satisfiable(pairs):
         return []
@@ -234,7 +234,7 @@ def _proved(pairs):
 
 
 def _null_vector(rows):
-    """Return the factors with which rows add up to zero, None unless they are unique."""
+    """Return the factors with which rows add up to zero, None if not unique."""
     n = len(rows)
     work = [[*row, *(Fraction(i == k) for k in range(n))] for i, row in enumerate(rows)]
     width, rank = len(rows[0]), 0

@@ -42,7 +42,7 @@ class FeasibleSet:
         self._first = first
         off = np.full(len(x), -1) if lifted is None else lifted
         shut = np.zeros(len(x), dtype=bool)
-        for part in parts:
+        for part in parts if len(members) == 1 else ():
             if is_fixed(part.node):
                 shut |= off != part.rule
         keys, self._key, columns = _keys(parts, x, off, shut)

@@ -63,6 +63,11 @@ class Setting:
         is_model = isinstance(self.explainer, ModelExplainer)
         return is_model and not is_regressor(self.explainer.estimator)
 
+    @property
+    def is_frozen(self):
+        """Whether the model of the explainer is fitted already, and stays as it is."""
+        return isinstance(self.explainer.estimator, FrozenEstimator)
+
     def new(self, **params):
         """Return a clone of the explainer with some parameters set."""
         return clone(self.explainer).set_params(**params)

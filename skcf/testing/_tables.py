@@ -73,7 +73,10 @@ def is_frame(X):
 
 def cells(X):
     """Return a table as a list of rows of Python values, None where missing."""
-    rows = nw.from_native(X).rows() if is_frame(X) else X.reshape(len(X), -1).tolist()
+    if is_frame(X):
+        rows = nw.from_native(X).rows()
+    else:
+        rows = X.reshape(len(X), int(np.prod(X.shape[1:]))).tolist()
     return [[None if _missing(v) else v for v in row] for row in rows]
 
 

@@ -56,7 +56,7 @@ def check_cells_are_possible(setting):
                 ensure(
                     after == before or _possible(name, after, known),
                     2,
-                    f"{kind}: column {name!r} was changed from {before!r} to {after!r}.",
+                    f"{kind}: {name!r} was changed from {before!r} to {after!r}.",
                 )
 
 

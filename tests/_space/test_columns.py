@@ -47,7 +47,9 @@ def test_levels_are_listed_or_sorted():
     assert only_column([True], "bool").levels == [False, True]
 
 
-@pytest.mark.parametrize("declared", [["zone"], [0], [True, False], np.array([True, False])])
+@pytest.mark.parametrize(
+    "declared", [["zone"], [0], [True, False], np.array([True, False])]
+)
 def test_integers_can_be_declared_categories(declared):
     X = pd.DataFrame({"zone": [30, 10, 20, 10], "size": [1, 2, 3, 4]})
     space = FeatureSpace(X, categorical_features=declared)
@@ -80,7 +82,9 @@ def test_an_order_makes_a_column_ordinal():
     pd.testing.assert_frame_equal(space.decode(space.encode(X)), X)
     # M and S were seen, L was not
     assert space.columns[0].domain.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="order given for column 'size' leaves out 'M'"):
+    with pytest.raises(
+        ValueError, match="order given for column 'size' leaves out 'M'"
+    ):
         FeatureSpace(X, orders={0: ["S", "L"]})
 
 
@@ -148,7 +152,9 @@ def test_wrong_resolutions_are_named(resolution):
         only_column([1.0], resolution={"b": 1})
 
 
-@given(st.floats(-1e6, 1e6), st.sampled_from([None, 1.0, 0.01, 0.25, 5.0]), st.booleans())
+@given(
+    st.floats(-1e6, 1e6), st.sampled_from([None, 1.0, 0.01, 0.25, 5.0]), st.booleans()
+)
 def test_values_beside_a_number_are_its_neighbours(number, step, single):
     kind = np.float32 if single else np.float64
     values = np.array([-1e6, 1e6])

@@ -53,7 +53,9 @@ ARRAYS = {
     "uint8": np.array([[3, 255], [0, 2]], dtype=np.uint8),
     "bool": np.array([[True, False], [False, False]]),
     "str": np.array([["b", "long one"], ["", "ä"]]),
-    "object": np.array([["b", 2.5, True], [None, 1.0, False], ["a", None, None]], object),
+    "object": np.array(
+        [["b", 2.5, True], [None, 1.0, False], ["a", None, None]], object
+    ),
     "mixed object": np.array([["b"], [2], [b"b"], [2.5], [None]], dtype=object),
 }
 
@@ -102,7 +104,9 @@ def test_missing_objects_stay_what_they_were():
 
 
 def test_a_mixed_frame_keeps_names_order_and_dtypes():
-    X = pd.DataFrame({name: PANDAS[name] for name in sorted(PANDAS)}, index=list("wxyz"))
+    X = pd.DataFrame(
+        {name: PANDAS[name] for name in sorted(PANDAS)}, index=list("wxyz")
+    )
     space = FeatureSpace(X)
     back = space.decode(space.encode(X))
     assert list(back.columns) == list(X.columns)
@@ -179,7 +183,9 @@ def test_a_name_that_is_a_number_comes_before_a_position():
 def test_columns_of_an_array_have_positions_and_labels():
     container = container_of(np.zeros((2, 12)))
     assert container.position("x3") == container.position(3) == 3
-    with pytest.raises(ValueError, match=r"no column -1; expected one of 0, .* 7 \.\.\."):
+    with pytest.raises(
+        ValueError, match=r"no column -1; expected one of 0, .* 7 \.\.\."
+    ):
         container.position(-1)
 
 
@@ -223,6 +229,7 @@ DAY = datetime.date(2020, 1, 1)
         (pl.LazyFrame({"a": [1]}), TypeError, "LazyFrame .* .collect"),
         (pd.DataFrame(np.eye(2), columns=["a", "a"]), ValueError, "'a'"),
         (nw.from_native(pd.DataFrame({"a": [1]})).to_arrow(), TypeError, "pyarrow"),
+        (nw.from_native(pd.DataFrame({"a": [1]})), TypeError, "X.to_native"),
         ([[1, 2]], TypeError, "got list"),
         (pd.DataFrame({"a": [1.0, np.inf]}), ValueError, "'a' contains infinity"),
         (np.array([[1.0], [-np.inf]]), ValueError, "0 contains infinity"),
@@ -230,9 +237,17 @@ DAY = datetime.date(2020, 1, 1)
         (pl.DataFrame({"when": [DAY]}), TypeError, "'when' holds Date"),
         (pl.DataFrame({"it": [[1, 2]]}), TypeError, r"'it' holds List\(Int64\)"),
         (pd.DataFrame({"z": [1j]}), TypeError, "'z' holds complex128"),
-        (pd.DataFrame({"s": pd.arrays.SparseArray([0.0])}), TypeError, "'s' holds Sparse"),
+        (
+            pd.DataFrame({"s": pd.arrays.SparseArray([0.0])}),
+            TypeError,
+            "'s' holds Sparse",
+        ),
         (pd.DataFrame({"o": [[1], [2]]}), TypeError, "Column 'o' .* unhashable"),
-        (pl.DataFrame({"o": pl.Series([{1}], dtype=pl.Object)}), TypeError, "'o' holds"),
+        (
+            pl.DataFrame({"o": pl.Series([{1}], dtype=pl.Object)}),
+            TypeError,
+            "'o' holds",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(X, error, message):

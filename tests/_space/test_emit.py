@@ -126,7 +126,9 @@ def test_dtype_of_arrays(X, queried, out):
 def test_unchanged_cells_are_the_querys_bit_for_bit():
     X = pd.DataFrame({"f": [0.5, 1.25], "n": [1, 2], "s": ["u", "v"]})
     space = FeatureSpace(X)
-    query = pd.DataFrame({"f": [10.123456789, -0.0, 1e-9], "n": [2**53, 7, 0], "s": "u"})
+    query = pd.DataFrame(
+        {"f": [10.123456789, -0.0, 1e-9], "n": [2**53, 7, 0], "s": "u"}
+    )
     codes = space.encode(query)
     codes[:, 2] = 1
     emitted = space.emit(query, np.arange(3), codes)
@@ -159,7 +161,9 @@ def test_missing_cells_stay_and_can_be_filled():
     pd.testing.assert_frame_equal(swapped, X[::-1].reset_index(drop=True))
 
 
-@pytest.mark.parametrize("index", [["b", "b"], pd.MultiIndex.from_arrays([[1, 1], [0, 1]])])
+@pytest.mark.parametrize(
+    "index", [["b", "b"], pd.MultiIndex.from_arrays([[1, 1], [0, 1]])]
+)
 def test_any_index_comes_back(index):
     X = pd.DataFrame({"a": [1, 2], "b": ["u", "v"]}, index=index)
     X.columns.name = "features"
@@ -215,7 +219,9 @@ def test_arrays_against_frames():
     assert isinstance(emitted, np.ndarray)
     assert emitted.tolist() == [[300.0, 2.0]]
     whole = np.array([[1, 2]])
-    assert space.emit(whole, np.array([0]), space.encode(X)[1:2]).tolist() == [[2, 1.25]]
+    assert space.emit(whole, np.array([0]), space.encode(X)[1:2]).tolist() == [
+        [2, 1.25]
+    ]
     space = FeatureSpace(query)
     np.testing.assert_array_equal(space.restore(X), query)
 
@@ -226,3 +232,15 @@ def test_restore_gives_the_model_the_dtypes_of_fit():
     restored = space.restore(query)
     pd.testing.assert_frame_equal(restored, FRAME)
     assert space.restore(FRAME) is FRAME
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "Int64", "int8"])
+def test_the_ends_of_integer_dtypes(dtype):
+    info = np.iinfo(dtype.lower())
+    X = pd.DataFrame({"n": pd.Series([info.min, 0, info.max], dtype=dtype), "a": 1})
+    space = FeatureSpace(X)
+    # as floats, the ends can lie beyond what the dtype holds
+    told = space.decode(space.encode(X))["n"].tolist()
+    assert told[:2] == [info.min, 0]
+    assert info.max - 2**11 < told[2] <= info.max
+    pd.testing.assert_frame_equal(space.emit(X, np.arange(3), space.encode(X)), X)

@@ -56,7 +56,11 @@ def test_constant_columns_and_many_levels():
 
 def test_groups_are_taken_from_observed_rows():
     X = pd.DataFrame(
-        {"city": ["u", "v", "u", "w", None], "n": [1, 2, 3, 4, 5], "zip": [1, 2, 1, 2, 2]}
+        {
+            "city": ["u", "v", "u", "w", None],
+            "n": [1, 2, 3, 4, 5],
+            "zip": [1, 2, 1, 2, 2],
+        }
     )
     space = FeatureSpace(X, groups=[(0, 2)])
     assert space.groups == [(0, 2), (1,)]
@@ -80,6 +84,35 @@ def test_a_declared_range_replaces_the_observed_one(ends, low, high):
     assert (space.low[0], space.high[0]) == (low, high)
 
 
+@pytest.mark.parametrize(
+    "ends, seen, more",
+    [
+        ((2, 9), [2, 9], []),
+        ((0, 17), [2, 9], [0, 1, 10, 11, 12, 13, 14, 15, 16, 17]),
+        ((None, 13), [2, 9], [10, 11, 12, 13]),
+        ((3, 4), [2, 9], []),
+        ((10.5, 11.5), [2, 9], [11]),
+        ((20, 100), [2, 9], [20, 30, 40, 50, 60, 70, 80, 90, 100]),
+        ((-1, 1), [2, 9], [-1, 0, 1]),
+    ],
+)
+def test_a_range_beyond_what_was_seen_offers_values(ends, seen, more):
+    X = pd.DataFrame({"a": [*seen, seen[0]]})
+    values = FeatureSpace(X, ranges={0: ends}).values
+    assert values.table(0).ravel().tolist() == sorted([*seen, *more])
+    counts = dict(zip(values.table(0).ravel(), values.weight, strict=True))
+    assert counts == {**dict.fromkeys(more, 1), seen[0]: 2, seen[1]: 1}
+
+
+def test_a_declared_range_of_a_column_without_values():
+    X = pd.DataFrame({"a": [np.nan, np.nan]})
+    assert FeatureSpace(X, ranges={0: (1, 3)}).values.table(0).ravel().tolist() == [
+        1,
+        2,
+        3,
+    ]
+
+
 # -- values that were never seen ----------------------------------------------------
 
 
@@ -98,7 +131,9 @@ def test_unknown_levels_are_named(as_query):
     query = as_query({"n": [1] * 8, "c": list("azyzxwvu")})
     with pytest.raises(ValueError) as caught:
         space.encode(query)
-    assert "Column 'c' has values that are neither seen in fit nor listed" in str(caught.value)
+    assert "Column 'c' has values that are neither seen in fit nor listed" in str(
+        caught.value
+    )
     assert "'z', 'y', 'x', 'w', 'v' ...." in str(caught.value)
     assert "Expected one of 'a', 'b'." in str(caught.value)
 
@@ -143,7 +178,9 @@ def test_missing_values_are_accepted_where_fit_had_some():
     space = FeatureSpace(X)
     assert np.isnan(space.encode(X)[1, :2]).all()
     query = X.assign(full=[1.0, np.nan])
-    with pytest.raises(ValueError, match="'full' contains NaN or None in row 1; it had no"):
+    with pytest.raises(
+        ValueError, match="'full' contains NaN or None in row 1; it had no"
+    ):
         space.encode(query)
     assert np.isnan(space.encode(query, check_missing=False)[1, 2])
     assert np.isnan(FeatureSpace(X, allow_missing=True).encode(query)[1, 2])
@@ -151,7 +188,9 @@ def test_missing_values_are_accepted_where_fit_had_some():
 
 def test_missing_values_are_refused_where_the_dtype_has_no_room():
     space = FeatureSpace(pd.DataFrame({"n": [1, 2]}), allow_missing=True)
-    with pytest.raises(ValueError, match="row 0; int64, its dtype in fit, cannot hold it"):
+    with pytest.raises(
+        ValueError, match="row 0; int64, its dtype in fit, cannot hold it"
+    ):
         space.encode(pd.DataFrame({"n": [np.nan]}))
     space = FeatureSpace(np.array([[True]]), allow_missing=True)
     with pytest.raises(ValueError, match="bool, its dtype in fit, cannot hold it"):

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from skcf._space import PAD, Candidates
 from skcf.constraints._ground import Ground
 from tests.constraints.tiny import (
-    COLUMNS,
     SEEN,
     codes_of,
     points,
@@ -85,7 +84,9 @@ limits = st.one_of(
     st.sampled_from(["x.a", "x.b", "x.a + 1", "2 * x.b", "x.a - x.b", "4 - x.a"]),
 )
 about_a = st.one_of(
-    st.builds("cf.a {} {}".format, st.sampled_from(["<", "<=", ">", ">=", "!="]), limits),
+    st.builds(
+        "cf.a {} {}".format, st.sampled_from(["<", "<=", ">", ">=", "!="]), limits
+    ),
     st.builds("cf.a == {}".format, limits),
     st.builds("2 * cf.a > 3 + {}".format, limits),
     st.sampled_from(["changed(a)", "cf.a in {0, 2, 4}", "cf.a not in [1, 3]"]),

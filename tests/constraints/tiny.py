@@ -58,7 +58,7 @@ def table(rows):
     return X.astype({"a": float, "b": float})
 
 
-TRAINING = table([SEEN_ROW for SEEN_ROW in itertools.product(*SEEN.values())])
+TRAINING = table(list(itertools.product(*SEEN.values())))
 
 
 def rule_set(*constraints):

@@ -1,0 +1,84 @@
+"""The checks of scikit-learn and the contract, on every explainer."""
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skcf.tabular import GeCoExplainer, NearestUnlikeExplainer
+from skcf.testing import explainer_checks
+
+# A small search is enough to keep a contract.
+SMALL = {"q": 20, "m_init": 5, "max_generations": 3}
+
+NOT_GENERATED = [
+    "check_dataframe_column_names_consistency",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_param_validation",
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+]
+
+_COLUMNS = (
+    "A frame comes back as a frame with its own columns, even if fit saw an array; "
+    "scikit-learn expects an array here, and labels a frame's columns anew."
+)
+EXPECTED_FAILURES = {
+    "check_global_output_transform_pandas": _COLUMNS,
+    "check_set_output_transform_pandas": _COLUMNS,
+}
+
+
+def explainers(**search):
+    """Return one of each explainer; `search` has parameters of a search."""
+    return [
+        NearestUnlikeExplainer(LogisticRegression()),
+        GeCoExplainer(LogisticRegression(), **SMALL, **search),
+    ]
+
+
+def by_name(explainer):
+    """Name an explainer in the id of a test."""
+    return type(explainer).__name__
+
+
+def with_expected(name):
+    """Mark a check that is expected to fail, with the reason."""
+    if name not in EXPECTED_FAILURES:
+        return name
+    return pytest.param(name, marks=pytest.mark.xfail(reason=EXPECTED_FAILURES[name]))
+
+
+@pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning")
+@parametrize_with_checks(
+    explainers(finish=False), expected_failed_checks=lambda _: EXPECTED_FAILURES
+)
+def test_sklearn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning")
+@pytest.mark.filterwarnings("ignore:X (has|does not have) .* feature names:UserWarning")
+@pytest.mark.parametrize("name", [*map(with_expected, NOT_GENERATED)])
+@pytest.mark.parametrize("explainer", explainers(finish=False), ids=by_name)
+def test_sklearn_not_generated(explainer, name):
+    # Their classes are noise: only a model that learns noise predicts both of them.
+    explainer.set_params(estimator=DecisionTreeClassifier(random_state=0))
+    getattr(estimator_checks, name)(by_name(explainer), explainer)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=f"{by_name(explainer)}-{name}")
+        for explainer in explainers()
+        for name, check in explainer_checks(explainer)
+    ],
+)
+def test_contract(check):
+    check()
