@@ -1,11 +1,13 @@
 """The model as a search sees it: a margin, counted and kept within its budget."""
 
 import time
+from numbers import Real
 
 import numpy as np
 from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
+from sklearn.frozen import FrozenEstimator
 
 from skcf._model._goal import TOLERANCE
 from skcf._model._trees import FlatTrees
@@ -252,7 +254,7 @@ class BlackBox:
                     continue
                 default = 0.0 if scores.ndim == 1 else None
                 first = scores if scores.ndim == 1 else scores[:, 1]
-                cuts = [default, _boundary(first, predicted)]
+                cuts = [default, _told(self.estimator), _boundary(first, predicted)]
             elif scores.ndim == 2 and scores.shape[1] == len(self.classes_):
                 first, cuts = scores, [None]
             else:
@@ -283,6 +285,14 @@ class BlackBoxSession:
         """Return what the model's `output` does, of candidates."""
         codes = cands.codes(self.x, self.values)
         return self.model.output(self.model.space.decode(codes, self.table, cands.row))
+
+
+def _told(estimator):
+    """Return the threshold that a threshold classifier names, nan if there is none."""
+    if isinstance(estimator, FrozenEstimator):
+        estimator = estimator.estimator
+    cut = getattr(estimator, "best_threshold_", getattr(estimator, "threshold", None))
+    return float(cut) if isinstance(cut, Real) else np.nan
 
 
 def _boundary(score, predicted):

@@ -39,7 +39,7 @@ class Encoding:
 
     @classmethod
     def learn(cls, transform, space):
-        """Return the encoding of a fitted transformer, None if it is not of the kind."""
+        """Return the encoding of a fitted transformer, None if there is none."""
         codes = _some_rows(space, _n_trial(space))
         try:
             return cls._by_trial(transform, space, codes)

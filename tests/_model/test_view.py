@@ -1,0 +1,237 @@
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import (
+    LogisticRegression,
+    Ridge,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
+
+from skcf._model import BlackBox
+from skcf._model._dense import Layers
+from skcf._model._trees import FlatTrees
+from skcf._model._view import Opaque
+from skcf._space import Candidates, FeatureSpace
+from skcf.tabular import GeCoExplainer
+
+
+def table(n=300, seed=0):
+    random = np.random.RandomState(seed)
+    X = pd.DataFrame(
+        {
+            "age": random.randint(18, 80, n),
+            "income": random.gamma(2, 20, n).round(1),
+            "job": random.choice(["clerk", "miner", "nurse"], n),
+            "owner": random.rand(n) < 0.4,
+        }
+    )
+    score = X.income / 40 + X.owner - (X.age < 30) + (X.job == "nurse") * 0.5
+    return X, (score > score.median()).astype(int).to_numpy()
+
+
+def encoder(**kwargs):
+    return make_column_transformer(
+        (StandardScaler(), ["age", "income"]),
+        (OneHotEncoder(handle_unknown="ignore", **kwargs), ["job"]),
+        remainder="passthrough",
+    )
+
+
+SEEN_THROUGH = [
+    (RandomForestClassifier(10, max_depth=4, random_state=0), FlatTrees),
+    (GradientBoostingClassifier(n_estimators=10, random_state=0), FlatTrees),
+    (LogisticRegression(), Layers),
+    (SGDClassifier(loss="log_loss", random_state=0), Layers),
+    (LinearSVC(), Layers),
+    (RidgeClassifier(), Layers),
+    (MLPClassifier((8, 4), max_iter=500, tol=1e-2, random_state=0), Layers),
+    (MLPClassifier((5,), activation="tanh", max_iter=500, tol=1e-2), Layers),
+    (FixedThresholdClassifier(LogisticRegression(), threshold=0.3), Layers),
+    (SVC(), Opaque),
+]
+
+
+def agree(box, X, seed=0):
+    """Assert that the view scores random candidates as the model does."""
+    space, random = box.space, np.random.RandomState(seed)
+    x = space.encode(X)
+    values = space.values.fork()
+    row = np.repeat(np.arange(len(X)), 10)
+    width = random.randint(0, len(space.groups) + 1, len(row))
+    pick = np.argsort(random.rand(len(row), len(space.groups)), axis=1)
+    size = np.diff(space.values.offsets)[pick]
+    ids = space.values.offsets[pick] + (random.rand(*pick.shape) * size).astype(int)
+    ids[np.arange(pick.shape[1]) >= width[:, None]] = -1
+    # Some numbers between the observed ones.
+    j = space.position("income") if "income" in space.names else 0
+    new = random.rand(len(row)) < 0.3
+    between = space.columns[j].snap(random.uniform(5, 60, new.sum()))
+    group = np.full(new.sum(), space.group_of[j])
+    put = np.full(len(row), -1)
+    put[new] = values.add(group, between)
+    cands = Candidates(row, ids).tidy(values).put(put, values)
+    told, _ = box.view.open(X, values).output(cands)
+    truth, _ = box.output(space.decode(cands.codes(x, values)))
+    np.testing.assert_allclose(told, truth, atol=1e-9)
+
+
+@pytest.mark.parametrize(("model", "kind"), SEEN_THROUGH, ids=str)
+@pytest.mark.parametrize("sparse", [True, False])
+def test_a_view_scores_as_the_pipeline_does(model, kind, sparse):
+    X, y = table()
+    pipeline = make_pipeline(encoder(sparse_output=sparse), model).fit(X, y)
+    box = BlackBox(FrozenEstimator(pipeline), FeatureSpace(X), X, y)
+    assert isinstance(box.view.kernel, kind)
+    agree(box, X.head(40))
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (RandomForestRegressor(10, random_state=0), FlatTrees),
+        (Ridge(), Layers),
+        (
+            MLPRegressor(
+                hidden_layer_sizes=(5,), max_iter=2000, tol=1e-2, random_state=0
+            ),
+            Layers,
+        ),
+    ],
+    ids=str,
+)
+def test_regressors(model, kind):
+    X, _ = table()
+    pipeline = make_pipeline(encoder(), model).fit(X, X.income / 10)
+    box = BlackBox(pipeline, FeatureSpace(X), X)
+    assert isinstance(box.view.kernel, kind)
+    agree(box, X.head(40))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),
+        RandomForestClassifier(10, random_state=0),
+        MLPClassifier((6,), max_iter=500, tol=1e-2, random_state=0),
+        LinearSVC(),
+    ],
+    ids=str,
+)
+def test_several_classes(model):
+    X, _ = table()
+    y = np.digitize(X.income, [20, 40])
+    pipeline = make_pipeline(encoder(), model).fit(X, y)
+    box = BlackBox(pipeline, FeatureSpace(X), X, y)
+    assert box.view is not None
+    agree(box, X.head(40))
+
+
+def test_wrappers_are_seen_through():
+    X, y = table()
+    search = GridSearchCV(
+        make_pipeline(encoder(), LogisticRegression()),
+        {"logisticregression__C": [0.1, 1]},
+        cv=2,
+    ).fit(X, y)
+    box = BlackBox(FrozenEstimator(search), FeatureSpace(X), X, y)
+    assert isinstance(box.view.kernel, Layers)
+    agree(box, X.head(40))
+
+
+def test_encoders_of_every_kind_become_tables():
+    X, y = table()
+    steps = make_column_transformer(
+        (KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf"), ["age"]),
+        (StandardScaler(), ["income"]),
+        (OrdinalEncoder(), ["job", "owner"]),
+    )
+    pipeline = make_pipeline(steps, RandomForestClassifier(10, random_state=0))
+    box = BlackBox(pipeline.fit(X, y), FeatureSpace(X), X, y)
+    assert isinstance(box.view.kernel, FlatTrees)
+    agree(box, X.head(40))
+
+
+def test_columns_that_mix_in_the_encoder_are_left_to_the_model():
+    X, y = table()
+    mixed = make_pipeline(
+        encoder(sparse_output=False), PolynomialFeatures(2), LogisticRegression(C=0.01)
+    )
+    box = BlackBox(mixed.fit(X, y), FeatureSpace(X), X, y)
+    assert box.view is None
+
+
+def test_columns_in_a_group_may_mix():
+    X, y = table()
+    numbers = X[["age", "income"]]
+    model = make_pipeline(PolynomialFeatures(2), StandardScaler(), LogisticRegression())
+    model.fit(numbers, y)
+    alone = BlackBox(model, FeatureSpace(numbers), numbers, y)
+    grouped = BlackBox(model, FeatureSpace(numbers, groups=[(0, 1)]), numbers, y)
+    assert alone.view is None and isinstance(grouped.view.kernel, Layers)
+
+
+def test_dropped_columns_and_missing_values():
+    X, y = table()
+    X = X[["age", "income"]].assign(noise=np.arange(300) % 7).astype(float)
+    X.iloc[::9, 0] = np.nan
+    model = make_pipeline(
+        SimpleImputer(), SelectKBest(k=2), RandomForestClassifier(10, random_state=0)
+    ).fit(X, y)
+    box = BlackBox(model, FeatureSpace(X), X, y)
+    assert isinstance(box.view.kernel, FlatTrees)
+    agree(box, X.head(40))
+
+
+class Offset(LogisticRegression):
+    """A model whose attributes do not tell what it does."""
+
+    __module__ = "sklearn.linear_model._logistic"
+
+    def predict_proba(self, X):
+        p = super().predict_proba(X) ** 2
+        return p / p.sum(axis=1, keepdims=True)
+
+
+def test_a_view_that_disagrees_is_dropped_and_logged(caplog):
+    X, y = table()
+    numbers = X[["age", "income"]].to_numpy(dtype=float)
+    model = Offset().fit(numbers, y)
+    with caplog.at_level(logging.INFO, logger="skcf"):
+        box = BlackBox(model, FeatureSpace(numbers), numbers, y)
+    assert box.view is None
+    assert "is off by" in caplog.text
+
+
+@pytest.mark.parametrize(("model", "kind"), SEEN_THROUGH[:3], ids=str)
+def test_answers_are_the_same_with_and_without_a_view(model, kind):
+    X, y = table()
+    pipeline = FrozenEstimator(make_pipeline(encoder(), model).fit(X, y))
+    explainer = GeCoExplainer(pipeline, random_state=0, constraints="cf.age >= x.age")
+    explainer.fit(X, y)
+    assert isinstance(explainer._model.view.kernel, kind)
+    seen = explainer.transform(X.head(30))
+    explainer._model.view = None
+    pd.testing.assert_frame_equal(seen, explainer.transform(X.head(30)))
