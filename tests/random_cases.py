@@ -1,8 +1,8 @@
 """Random tables, rules and models, with rules judged in plain Python.
 
 A case is drawn in two parts: its structure, which hypothesis can simplify, and a seed
-for the values. Every rule comes with a function that says whether a counterfactual keeps
-it, so that no code under test has a part in the verdict.
+for the values. Every rule comes with a function that says whether a counterfactual
+keeps it, so that no code under test has a part in the verdict.
 """
 
 from dataclasses import dataclass, field
@@ -156,7 +156,7 @@ def same(a, b):
 
 
 def over(a, b, step=0.0):
-    """Tell whether a >= b + step; never where one is missing, always where unchanged."""
+    """Tell whether a >= b + step: never where one is missing, but where both are."""
     if a is None or b is None:
         return a is b and step == 0
     return a >= b + step
@@ -181,6 +181,7 @@ class Rules:
         self.ranked = [c for c in columns if c.kind in (*NUMBERS, "ordered")]
         self.named = [c for c in columns if c.kind not in NUMBERS]
         self.ranges = {}
+        self.group = set()
 
     def pick(self, columns):
         """Return one of some columns, of all if there are none."""
@@ -233,11 +234,13 @@ class Rules:
     def few(self):
         """Return: few columns change."""
         k = int(self.rng.integers(1, 4))
-        names = [c.name for c in self.columns]
-        return (
-            f"max_changes({k})",
-            lambda x, cf: sum(not same(x[n], cf[n]) for n in names) <= k,
-        )
+
+        def holds(x, cf):
+            changed = {c.name for c in self.columns if not same(x[c.name], cf[c.name])}
+            as_one = self.group & changed
+            return len(changed) - len(as_one) + bool(as_one) <= k
+
+        return f"max_changes({k})", holds
 
     def implies(self):
         """Return: a column that rises takes another one along."""
@@ -307,7 +310,9 @@ class Rules:
             return self.few()
         at = self.rng.choice(len(self.columns), size=2, replace=False)
         a, b = (self.columns[i] for i in at)
-        seen = set(zip(a.values, b.values, strict=True))
+        self.group = {a.name, b.name}
+        pairs = zip(a.values, b.values, strict=True)
+        seen = {pair for pair in pairs if None not in pair}
         text = f"together({quoted(a.name)}, {quoted(b.name)})"
 
         def holds(x, cf):

@@ -172,12 +172,10 @@ def test_one_class_in_training(explainer):
     points, y = squares()
     model = LogisticRegression().fit(points, y)
     high = points[model.predict(points) == 1]
-    if explainer is NearestUnlikeExplainer:
-        with pytest.raises(ValueError, match="all are in one class of"):
-            fitted(explainer, model, high, np.ones(len(high)))
-    else:
-        explanation = fitted(explainer, model, high, np.ones(len(high))).explain(high)
-        assert set(explanation.status) <= {"found", "not_found"}
+    explanation = fitted(explainer, model, high, np.ones(len(high))).explain(high[:5])
+    # nothing was seen of the other class: a search may get there, training rows not
+    allowed = {"not_found"} | ({"found"} if explainer is GeCoExplainer else set())
+    assert set(explanation.status) <= allowed
 
 
 def test_labels_of_any_kind():

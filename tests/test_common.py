@@ -24,14 +24,7 @@ NOT_GENERATED = [
     "check_transformer_get_feature_names_out_pandas",
 ]
 
-_COLUMNS = (
-    "A frame comes back as a frame with its own columns, even if fit saw an array; "
-    "scikit-learn expects an array here, and labels a frame's columns anew."
-)
-EXPECTED_FAILURES = {
-    "check_global_output_transform_pandas": _COLUMNS,
-    "check_set_output_transform_pandas": _COLUMNS,
-}
+EXPECTED_FAILURES = {}
 
 
 def explainers(**search):
@@ -47,13 +40,6 @@ def by_name(explainer):
     return type(explainer).__name__
 
 
-def with_expected(name):
-    """Mark a check that is expected to fail, with the reason."""
-    if name not in EXPECTED_FAILURES:
-        return name
-    return pytest.param(name, marks=pytest.mark.xfail(reason=EXPECTED_FAILURES[name]))
-
-
 @pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning")
 @parametrize_with_checks(
     explainers(finish=False), expected_failed_checks=lambda _: EXPECTED_FAILURES
@@ -64,7 +50,7 @@ def test_sklearn(estimator, check):
 
 @pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning")
 @pytest.mark.filterwarnings("ignore:X (has|does not have) .* feature names:UserWarning")
-@pytest.mark.parametrize("name", [*map(with_expected, NOT_GENERATED)])
+@pytest.mark.parametrize("name", NOT_GENERATED)
 @pytest.mark.parametrize("explainer", explainers(finish=False), ids=by_name)
 def test_sklearn_not_generated(explainer, name):
     # Their classes are noise: only a model that learns noise predicts both of them.

@@ -418,10 +418,16 @@ class BaseExplainer(
                 if known is not None and list(known) != list(X.columns):
                     error.add_note(f"Expected {_listed(known)}, in this order.")
                 raise
-            return X
+            # Fitted on an array, the columns have no names to be found by.
+            return X if reset or not self._unnamed else X.to_numpy()
         return validate_data(
             self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
         )
+
+    @property
+    def _unnamed(self):
+        """Whether fit saw an array."""
+        return False
 
     def _as_configured(self, X):
         """Return a frame in the library that set_output asks for."""

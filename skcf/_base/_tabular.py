@@ -236,6 +236,10 @@ class TabularExplainer(ModelExplainer):
         )
         return again
 
+    @property
+    def _unnamed(self):
+        return self._space.container.kind == "array"
+
     def _block_size(self):
         values = self._space.values
         per_row = 2**18 + 16 * values.n_observed

@@ -225,14 +225,6 @@ class CategoricalColumn:
         """Return the levels to propose, and how often each was observed."""
         return self.domain, self.counts
 
-    def round(self, number):
-        """Return a code as it is."""
-        return float(number)
-
-    def snap(self, codes):
-        """Return the codes: every one stands for a level."""
-        return codes
-
     def write(self, container, codes, dtype, type_):
         """Write codes as a native column of `dtype`."""
         if not self.levels:
@@ -287,14 +279,6 @@ class FixedColumn:
     def proposals(self):
         """Return the one code that there is."""
         return self.domain, self.counts
-
-    def round(self, number):
-        """Return a code as it is."""
-        return float(number)
-
-    def snap(self, codes):
-        """Return the codes as they are."""
-        return codes
 
     def write(self, container, codes, dtype, type_):
         """Return the first value seen in fit, for want of a row to carry it from."""

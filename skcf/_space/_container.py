@@ -41,14 +41,6 @@ class Container:
         more = " ..." if len(self.names) > 8 else ""
         raise ValueError(f"there is no column {name!r}; expected one of {known}{more}")
 
-    def adopt(self, other, column, dtype):
-        """Return a column of another container in `dtype` of this one."""
-        return self.cast(column, dtype) if other.kind == self.kind else None
-
-    def missing_value(self, column, dtype):
-        """Return what stands for a missing value in a column that has some."""
-        return None
-
 
 class ArrayContainer(Container):
     """A two-dimensional ndarray; its columns are named by position."""
@@ -80,6 +72,7 @@ class ArrayContainer(Container):
         return factorize(column.tolist())
 
     def missing_value(self, column, dtype):
+        """Return what stands for a missing value in a column."""
         if dtype.kind != "O":
             return np.nan
         return next((v for v in column.tolist() if is_missing(v)), np.nan)
@@ -120,9 +113,7 @@ class ArrayContainer(Container):
         """Return a dtype that holds these levels, or numbers if there are none."""
         if levels is None:
             return np.dtype(np.int64 if whole and dtype.kind in "biu" else np.float64)
-        wide = np.array(levels).dtype
-        same = all(np.array(v).dtype.kind == wide.kind for v in levels)
-        return wide if same else np.dtype(object)
+        return np.array(levels).dtype
 
     def take(self, X, rows):
         """Return the rows of a table at the given positions."""

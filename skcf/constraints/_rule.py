@@ -54,7 +54,7 @@ class Rule:
     Inside a string, a backslash goes before a quote or another backslash.
 
     A comparison with a missing value is false, except that a column that is missing in
-    both rows satisfies ``==``, ``<=`` and ``>=`` between its two cells: it is unchanged.
+    both rows satisfies ``==``, ``<=`` and ``>=`` between its cells: it is unchanged.
     Ordered categories compare by their rank, other categories by ``==``, ``!=`` and
     ``in`` alone. What is computed equals a number if nothing but the rounding of floats
     lies between them, so that ``cf.total == cf.net + cf.tax`` can hold of decimals.

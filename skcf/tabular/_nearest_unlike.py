@@ -168,18 +168,16 @@ class NearestUnlikeExplainer(TabularExplainer):
         self._check_reachable()
 
     def _check_reachable(self):
-        """Raise if the target of the explainer has no training row at all."""
+        """Raise if the class that all rows are to reach has no training row."""
         if self._model.regression or np.ndim(self.target):
             return
         seen = np.unique(self._training.prediction)
         wanted = np.flatnonzero(self.classes_ == self.target)
-        missing = wanted[~np.isin(wanted, seen)]
-        if len(missing) or (not len(wanted) and len(seen) < 2):
-            label = self.classes_[missing[0]] if len(missing) else "opposite"
+        if len(wanted) and wanted[0] not in seen:
             raise ValueError(
-                f"No training row is predicted in the target {label!r}; all are in one "
-                f"class of {self.classes_[seen].tolist()}. A nearest unlike row needs "
-                "training rows of both."
+                f"No training row is predicted in the target {self.target!r}; they are "
+                f"predicted in {self.classes_[seen].tolist()}. A nearest unlike row "
+                "needs training rows in the target."
             )
 
     def _extras(self):

@@ -226,6 +226,41 @@ def test_arrays_against_frames():
     np.testing.assert_array_equal(space.restore(X), query)
 
 
+CROSSED = [
+    # the column in fit, a query that cannot hold what was seen, and what comes out
+    (pd.Series(["u", "long"]), np.array([["u"]]), "<U4"),
+    (pd.Series([7, 1], dtype="category"), np.array([[True]]), "int64"),
+    (pd.Series([1.5, 1.0]), np.array([[1]]), "float64"),
+    (pd.Series([300, 1]), np.array([[1]], dtype="int8"), "int64"),
+    (pd.Series(["v", "u"]), pl.Series(["u"], dtype=pl.Enum(["u"])), pl.String),
+    (pd.Series([1.5, 1.0]), pl.Series([1]), pl.Float64),
+    (pd.Series([300, 1]), pl.Series([1], dtype=pl.Int8), pl.Int64),
+    (pd.Series([7, 1], dtype="category"), pl.Series([True]), pl.Int64),
+    (pl.Series(["v", "u"]), pd.Series(["u"], dtype="category"), "string"),
+    (pl.Series([1.5, 1.0]), pd.Series([1]), "float64"),
+    (pl.Series([1.5, 1.0]), pd.Series([1], dtype="Int64"), "Float64"),
+    (pl.Series([300, 1]), pd.Series([1], dtype="Int8"), "Int64"),
+    (pl.Series([300, 1]), pd.Series([1], dtype="int8"), "int64"),
+    (np.array([300, 1]), pd.Series([1], dtype="int8"), "int64"),
+]
+
+
+@pytest.mark.parametrize("fitted, queried, out", CROSSED)
+def test_dtype_across_containers(fitted, queried, out):
+    X, query = (
+        v.reshape(-1, 1) if isinstance(v, np.ndarray) else type(v)(v).to_frame("it")
+        for v in (fitted, queried)
+    )
+    space = FeatureSpace(X)
+    emitted = space.emit(query, np.array([0]), space.encode(X)[:1])
+    assert type(emitted) is type(query)
+    told = emitted[:, 0] if isinstance(emitted, np.ndarray) else emitted["it"]
+    assert told.dtype == out
+    assert list(told) == [fitted[0]]
+    again = space.encode(emitted)
+    np.testing.assert_array_equal(again, space.encode(X)[:1])
+
+
 def test_restore_gives_the_model_the_dtypes_of_fit():
     space = FeatureSpace(FRAME, fixed={4})
     query = FRAME.astype({"n": "float64", "b": object, "c": str}).set_axis(list("xyz"))

@@ -111,6 +111,13 @@ def test_possible_values_that_were_not_seen(constraint, codes):
     assert all(low <= c <= high and c == int(c) for c in found)
 
 
+def test_values_next_to_the_querys_own_are_offered():
+    X = pd.DataFrame({"n": [1, 9, 20]})
+    ground = ground_of(X, X.iloc[[1]], "cf.n > 5", "cf.n < 15")
+    _, ids = ground.sets[0].lists(np.array([0]))
+    assert sorted(ground.values.code_of(ids)) == [6, 8, 10, 14]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_floats_have_neighbours_too(dtype):
     X = pd.DataFrame({"n": np.array([0.25, 8.25], dtype=dtype)})
