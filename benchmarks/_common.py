@@ -46,9 +46,7 @@ def adult(n=None):
 def wide(n_rows, n_numeric=30, n_categorical=12, n_levels=12, seed=0):
     """Return (X, y) of a made table; 174 columns after encoding by default."""
     random = np.random.default_rng(seed)
-    data = {
-        f"n{j}": random.gamma(2.0, 10.0, n_rows).round(1) for j in range(n_numeric)
-    }
+    data = {f"n{j}": random.gamma(2.0, 10.0, n_rows).round(1) for j in range(n_numeric)}
     levels = np.array([f"v{k}" for k in range(n_levels)])
     for j in range(n_categorical):
         share = random.dirichlet(np.full(n_levels, 2.0))
@@ -58,7 +56,9 @@ def wide(n_rows, n_numeric=30, n_categorical=12, n_levels=12, seed=0):
     for j in range(n_categorical):
         effect = dict(zip(levels, random.normal(size=n_levels), strict=True))
         score = score + X[f"c{j}"].map(effect)
-    return X, (score + random.normal(size=n_rows) > score.median()).astype(int).to_numpy()
+    return X, (score + random.normal(size=n_rows) > score.median()).astype(
+        int
+    ).to_numpy()
 
 
 def pipeline(X, model):

@@ -75,6 +75,7 @@ class Case:
     queries: object
     model: object
     target: object
+    threshold: float | None = None
     rules: list = field(default_factory=list)
     holds: list = field(default_factory=list)
     ranges: dict = field(default_factory=dict)
@@ -125,14 +126,27 @@ def to_polars(columns):
     )
 
 
+def to_array(columns):
+    """Return columns as an array: of floats if there are numbers alone."""
+    numbers = all(c.kind in NUMBERS for c in columns)
+    values = [[np.nan if v is None else v for v in c.values] for c in columns]
+    return np.array(values, dtype=float if numbers else object).T
+
+
 def plain_rows(table):
-    """Return the rows of a frame as dicts of plain values, None where missing."""
-    columns = {
-        name: [None if v is None or v != v else v for v in table[name].to_list()]
-        for name in table.columns
-    }
+    """Return the rows of a table as dicts of plain values, None where missing."""
+    if isinstance(table, np.ndarray):
+        columns = {j: table[:, j].tolist() for j in range(table.shape[1])}
+    else:
+        columns = {name: table[name].to_list() for name in table.columns}
     rows = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return [
+        {
+            n: None if v is None or v != v else v
+            for n, v in zip(columns, row, strict=True)
+        }
+        for row in rows
+    ]
 
 
 def encoded(model, columns):
@@ -164,7 +178,9 @@ def over(a, b, step=0.0):
 
 def cell(table, name):
     """Write a cell of a rule."""
-    return f"{table}.{name}" if name.isidentifier() else f'{table}["{name}"]'
+    if isinstance(name, str) and name.isidentifier():
+        return f"{table}.{name}"
+    return f"{table}[{quoted(name)}]"
 
 
 def quoted(value):
@@ -322,7 +338,7 @@ class Rules:
         return text, holds
 
     def _name(self, column):
-        return column.name if column.name.isidentifier() else quoted(column.name)
+        return quoted(column.name)
 
 
 TEMPLATES = (
@@ -341,35 +357,40 @@ TEMPLATES = (
 
 # -- cases ----------------------------------------------------------------------------
 
+CONTAINERS = {"pandas": to_pandas, "polars": to_polars, "array": to_array}
+
 
 @st.composite
 def cases(draw, models=tuple(MODELS), max_rules=3):
     """Draw a case."""
     model = draw(st.sampled_from(models))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=2, max_size=5))
-    missing, in_polars = draw(st.booleans()), draw(st.booleans())
+    missing, container = draw(st.booleans()), draw(st.sampled_from(list(CONTAINERS)))
     templates = draw(st.lists(st.sampled_from(TEMPLATES), max_size=max_rules))
     n, seed = draw(st.integers(30, 50)), draw(st.integers(0, 2**16))
-    if model == "hist":
-        kinds = ["category" if kind == "str" else kind for kind in kinds]
-        in_polars = False
-    return build(model, kinds, missing, in_polars, templates, n, seed)
+    return build(model, kinds, missing, container, templates, n, seed)
 
 
-def build(model, kinds, missing, in_polars, templates, n, seed):
+def build(model, kinds, missing, container, templates, n, seed):
     """Return the case of a structure and a seed."""
+    made = (model, kinds, missing, container, templates, n, seed)
     rng = np.random.default_rng(seed)
+    if model == "hist":
+        container = "pandas"
+        kinds = ["category" if kind == "str" else kind for kind in kinds]
     names = ["c0", "c 1", *(f"c{j}" for j in range(2, len(kinds)))]
+    if container == "array":
+        names = range(len(kinds))
+        kinds = ["str" if kind in ("category", "ordered") else kind for kind in kinds]
     columns = [
         make_column(name, kind, n, missing, rng)
         for name, kind in zip(names, kinds, strict=True)
     ]
-    X = to_polars(columns) if in_polars else to_pandas(columns)
+    X = CONTAINERS[container](columns)
     estimator = MODELS[model] if model == "hist" else encoded(MODELS[model], columns)
-    y, target = _outcome(columns, is_regressor(MODELS[model]), rng)
-    made = (model, kinds, missing, in_polars, templates, n, seed)
+    y, target, threshold = _outcome(columns, MODELS[model], rng)
     by_name = {c.name: c for c in columns}
-    case = Case(made, by_name, X, y, X[:6], estimator, target)
+    case = Case(made, by_name, X, y, X[:6], estimator, target, threshold)
     maker, used = Rules(columns, rng), set()
     for name in templates:
         if name in ("together", "few") and name in used:
@@ -382,17 +403,19 @@ def build(model, kinds, missing, in_polars, templates, n, seed):
     return case
 
 
-def _outcome(columns, regression, rng):
-    """Return (y, target): what depends on all columns, and what is wanted of it."""
+def _outcome(columns, model, rng):
+    """Return (y, target, threshold): what hangs on all columns, and what is wanted."""
     total = rng.normal(0, 0.3, size=len(columns[0].values))
     for c in columns:
         levels = sorted(set(c.known), key=str)
         codes = [0 if v is None else levels.index(v) for v in c.values]
         total += rng.choice([-1, 1]) * np.array(codes) / max(1, len(levels) - 1)
-    if regression:
+    if is_regressor(model):
         low = float(np.quantile(total, 0.6))
-        return total, (low, None) if rng.random() < 0.5 else (low, low + 1.0)
+        return total, (low, None) if rng.random() < 0.5 else (low, low + 1.0), None
     n_classes = int(rng.choice([2, 2, 3]))
     edges = np.quantile(total, np.arange(1, n_classes) / n_classes)
     y = np.array(["no", "perhaps", "yes"])[np.searchsorted(edges, total)]
-    return y, "opposite" if rng.random() < 0.6 else y[0].item()
+    target = "opposite" if rng.random() < 0.6 else y[0].item()
+    sure = hasattr(model, "predict_proba") and rng.random() < 0.3
+    return y, target, float(rng.choice([4 / 7, 0.6, 5 / 7])) if sure else None

@@ -158,6 +158,15 @@ def test_rules_of_one_call_come_on_top(explainer):
     assert (kept == query["trade"].astype(str).to_numpy()[second.row]).all()
 
 
+def test_a_rule_of_one_call_can_open_a_range():
+    explainer = fitted()
+    query = REFUSED.iloc[:5]
+    told = explainer.explain(query, constraints=[within("years", 75, 80)])
+    assert (told.status == "found").all()
+    assert told.counterfactuals["years"].between(75, 80).all()
+    assert explainer.explain(query).counterfactuals["years"].max() <= X["years"].max()
+
+
 @both
 @pytest.mark.parametrize(
     "rules",

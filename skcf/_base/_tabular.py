@@ -168,6 +168,8 @@ class TabularExplainer(ModelExplainer):
         """
         pool = pool.take(pool.valid)
         pool = pool.take(problem.order(pool))
+        key = np.column_stack([pool.row, pool.cands.value])
+        pool = pool.take(np.sort(np.unique(key, axis=0, return_index=True)[1]))
         groups = pool.cands.groups(problem.values)
         key = np.column_stack([pool.row, groups])
         later = np.ones(len(pool), dtype=bool)
@@ -211,6 +213,8 @@ class TabularExplainer(ModelExplainer):
         again = self._repeat(query, rows, lifted)
         answers = self._search(again, np.arange(len(rows)), 1, meter)
         answers = self._guard(again, answers, 1)
+        query.state.n_calls += again.state.n_calls
+        query.state.n_rows += again.state.n_rows
         cost = again.state.cost
         for i in np.lexsort((lifted[answers.row], cost))[::-1]:
             at = answers.row[i]

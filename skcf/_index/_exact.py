@@ -8,19 +8,22 @@ MAX_CELLS = 4_000_000
 
 
 class TrainingRows:
-    """The training rows with what the model says of them.
+    """The distinct training rows with what the model says of them.
 
     Parameters
     ----------
+    model : BlackBox
     codes : ndarray of shape (n_rows, n_features)
+    position : ndarray of shape (n_rows,)
+        Where each of them first stands among the training rows.
     prediction : ndarray of shape (n_rows,)
         Class positions, or numbers of a regressor.
-    probability : ndarray of shape (n_rows, n_classes) or None
+    scores, probability : what the model's `output` says
     """
 
-    def __init__(self, codes, prediction, probability=None):
-        self.codes = codes
-        self.prediction = prediction
+    def __init__(self, model, codes, position, prediction, scores, probability):
+        self.model, self.codes, self.position = model, codes, position
+        self.prediction, self.scores = prediction, scores
         self.probability = probability
 
     def __len__(self):
@@ -30,22 +33,33 @@ class TrainingRows:
     def learn(cls, model, space, X):
         """Ask the model about the training rows, once."""
         codes = space.encode(X, check_missing=False)
-        begins = range(0, len(X), model.batch)
-        lots = [space.container.take(X, np.arange(b, min(b + model.batch, len(X)))) for b in begins]
-        prediction = np.concatenate([model.predict(lot) for lot in lots])
+        position = np.sort(np.unique(codes, axis=0, return_index=True)[1])
+        predictions, scores, probabilities = [], [], []
+        for begin in range(0, len(position), model.batch):
+            lot = space.container.take(X, position[begin : begin + model.batch])
+            predictions.append(model.predict(lot))
+            score, probability = model.output(lot)
+            scores.append(score)
+            probabilities.append(probability)
+        prediction = np.concatenate(predictions)
         if not model.regression:
             prediction = model.positions(prediction)
-        probability = None
-        if model.needs_proba:
-            probability = np.concatenate([model.probability(lot) for lot in lots])
-        return cls(codes, prediction, probability)
+        known = probabilities[0] is not None
+        return cls(
+            model,
+            codes[position],
+            position,
+            prediction,
+            np.concatenate(scores),
+            np.concatenate(probabilities) if known else None,
+        )
 
     def nearest(self, x, goal, cost, k, rules=None, lifted=None):
         """Return (query, training row) of the `k` nearest rows in the target.
 
         Sorted by query and then by cost. With `rules`, only rows that satisfy all of
-        them but the one that is `lifted` for a query. A row is left out where it equals the query or lacks a value that the
-        query has.
+        them but the one that is `lifted` for a query. A row is left out where it
+        equals the query or lacks a value that the query has.
         """
         queries, rows = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         step = max(1, MAX_CELLS // max(1, self.codes.size))
@@ -94,5 +108,7 @@ class TrainingRows:
         )
         for i, at in enumerate(first):
             same = goal.take(np.full(n, at))
-            out[back.ravel() == i] = same.reached(self.prediction, self.probability)
+            margin = self.model.margin(self.scores, self.probability, same)
+            reached = same.reached(self.prediction, self.probability)
+            out[back.ravel() == i] = reached & self.model.passes(margin)
         return out

@@ -28,7 +28,32 @@ def finish(problem, pool, rows, k):
         if not len(nearer):
             break
         pool = problem.best(problem.best_of_each(Pool.concat([pool, nearer])), k)
-    return pool
+    return minimal(problem, pool)
+
+
+def minimal(problem, pool):
+    """Return the pool with what is left of its candidates without needless changes.
+
+    A change is needless if the candidate is as valid and lawful without it.
+    """
+    done = [pool.take(slice(0))]
+    while len(pool):
+        single, who, _ = _single_undos(problem, pool)
+        tried = problem.score(single)
+        needless = np.zeros(len(pool), dtype=bool)
+        needless[who[tried.valid]] = True
+        done.append(pool.take(~needless))
+        pool = problem.best_of_each(tried.take(tried.valid))
+    return problem.best_of_each(Pool.concat(done))
+
+
+def _single_undos(problem, pool):
+    """Return the lawful candidates with one change undone, their owners and slots."""
+    who, slot = np.nonzero(pool.cands.value != PAD)
+    mask = np.arange(pool.cands.value.shape[1]) == slot[:, None]
+    single = pool.cands.take(who).drop(mask, problem.values)
+    at = np.flatnonzero(_lawful(problem, single))
+    return single.take(at), who[at], slot[at]
 
 
 def shrink(problem, pool, k):
@@ -71,12 +96,10 @@ def _undo(problem, pool):
     The second lot drops changes in the order of what their loss alone does to the
     margin, so that a candidate with many needless changes is not undone one by one.
     """
-    who, slot = np.nonzero(pool.cands.value != PAD)
-    single = _without(problem, pool, who, np.arange(pool.cands.value.shape[1]) == slot[:, None])
-    at = np.flatnonzero(_lawful(problem, single))
+    single, who, slot = _single_undos(problem, pool)
     new = np.zeros(len(pool), dtype=bool)
-    new[who[at[problem.unseen(single.take(at))]]] = True
-    at = at[new[who[at]]]
+    new[who[problem.unseen(single)]] = True
+    at = np.flatnonzero(new[who])
     problem.remember(single.take(at))
     tried = problem.score(single.take(at))
     margin = np.full(pool.cands.value.shape, -np.inf)
@@ -87,12 +110,8 @@ def _undo(problem, pool):
     owner = np.repeat(many, len(n_drop))
     mask = rank[owner] < np.tile(n_drop, len(many))[:, None]
     mask &= np.isfinite(margin[owner])
-    return tried, _score_new(problem, _without(problem, pool, owner, mask))
-
-
-def _without(problem, pool, owner, mask):
-    """Return the candidates at `owner` without the values at `mask`."""
-    return pool.cands.take(owner).drop(mask, problem.values)
+    fewer = pool.cands.take(owner).drop(mask, problem.values)
+    return tried, _score_new(problem, fewer)
 
 
 def _nearer(problem, pool):
@@ -156,6 +175,8 @@ def _section(problem, pool):
         ids = values.add(group[at[task]], points[task, which])
         cands = pool.cands.take(who[at[task]]).put(ids, values)
         ok = np.flatnonzero(_lawful(problem, cands))
+        ok = ok[problem.unseen(cands.take(ok))]
+        problem.remember(cands.take(ok))
         tried = problem.score(cands.take(ok))
         hit = np.zeros(points.shape, dtype=bool)
         hit[task[ok], which[ok]] = tried.valid

@@ -162,7 +162,9 @@ class GeneticSearch:
     def _bits(self, cands):
         """Return random bits that hang on query, candidate and generation alone."""
         turn = mix(np.uint64(self._generation))
-        return mix(cands.hash(self.problem.values) ^ self.problem.seed[cands.row] ^ turn)
+        return mix(
+            cands.hash(self.problem.values) ^ self.problem.seed[cands.row] ^ turn
+        )
 
     def _strength(self, pool):
         return self.problem.model.strength(pool.margin)

@@ -130,7 +130,9 @@ class Problem:
         turn = rank_in_row(cands.row)
         todo = np.arange(len(cands))
         if self.max_evaluations is not None:
-            todo = np.flatnonzero(turn < self.max_evaluations - self.n_scored[cands.row])
+            todo = np.flatnonzero(
+                turn < self.max_evaluations - self.n_scored[cands.row]
+            )
         if self.meter.deadline is not None:
             # A batch that is cut short gives every query its share.
             todo = todo[np.argsort(turn[todo], kind="stable")]
@@ -160,7 +162,9 @@ class Problem:
         codes = np.where(pool.cands.value >= 0, self.values.code_of(ids), 0.0)
         # lexsort takes the last key first; earlier slots must outrank later ones.
         slots = [k for pair in zip(groups.T, codes.T, strict=True) for k in pair]
-        return np.lexsort([*slots[::-1], pool.cands.n_changed, fitness, ~pool.valid, pool.row])
+        return np.lexsort(
+            [*slots[::-1], pool.cands.n_changed, fitness, ~pool.valid, pool.row]
+        )
 
     def fitness(self, row, cost, margin, valid):
         """Return the fitness of candidates; lower is better, valid or not apart."""
@@ -169,7 +173,7 @@ class Problem:
         return np.round(np.where(valid, cost, wanting), 9)
 
     def least_cost(self, pool):
-        """Return the cost of the cheapest valid candidate of each query, inf if none."""
+        """Return the least cost of a valid candidate of each query, inf if none."""
         out = np.full(len(self), np.inf)
         np.minimum.at(out, pool.row[pool.valid], pool.cost[pool.valid])
         return out

@@ -25,7 +25,7 @@ class NumericColumn:
     ----------
     name : str or int
     dtype : native dtype
-    kind : narwhals dtype
+    type_ : narwhals dtype
     observed : ndarray of float64
     step : float, "observed" or None
         "observed" is the decimal grid that all observed values lie on, if any.
@@ -50,10 +50,14 @@ class NumericColumn:
             raise ValueError(f"Column {name!r} contains infinity.")
         self.scales = scales_of(known)
         self.domain, self.counts = np.unique(known, return_counts=True)
-        on_grid = step == "observed"
-        self._set_step(observed_step(self.domain, self.single) if on_grid else step)
-        self._set_ends(*ends)
-        if not on_grid and self.step is not None:
+        self._seen = tuple(self.domain[[0, -1]]) if len(known) else (0.0, 0.0)
+        if type_.is_integer() and (step is None or step != "observed" and step % 1):
+            step = 1.0  # no other number can be written
+        found = step == "observed"
+        self._set_step(observed_step(self.domain, self.single) if found else step)
+        self._declared = ends != (None, None)
+        self.low, self.high = self.ends(*ends)
+        if not found and step is not None:
             self._move_to_grid()
 
     def _set_step(self, step):
@@ -62,15 +66,6 @@ class NumericColumn:
         decimal = power is not None and abs(power - round(power)) < 1e-9
         self._decimals = round(power) if decimal else None
 
-    def _set_ends(self, low, high):
-        self._declared = low is not None or high is not None
-        seen = self.domain if len(self.domain) else np.zeros(1)
-        self.low = seen[0] if low is None else self.round(low)
-        self.high = seen[-1] if high is None else self.round(high)
-        # One declared end can lie beyond all that was observed.
-        self.high = max(self.high, self.low) if high is None else self.high
-        self.low = min(self.low, self.high) if low is None else self.low
-
     def _move_to_grid(self):
         """Replace observed values by the nearest ones of a grid that was asked for."""
         on_grid = self.snap(self.domain)
@@ -78,6 +73,18 @@ class NumericColumn:
         if inside.any():
             self.domain, at = np.unique(on_grid[inside], return_inverse=True)
             self.counts = np.bincount(at, self.counts[inside]).astype(np.intp)
+
+    def ends(self, low=None, high=None):
+        """Return the range of proposals for bounds that are declared, or None."""
+        seen = self._seen
+        bottom = seen[0] if low is None else self.round(low)
+        top = seen[-1] if high is None else self.round(high)
+        # One declared end can lie beyond all that was observed.
+        if high is None:
+            top = max(top, bottom)
+        elif low is None:
+            bottom = min(top, bottom)
+        return bottom, top
 
     def encode(self, container, stored, type_):
         """Return the codes of a column, of fit or of a query."""

@@ -5,7 +5,7 @@ import numpy as np
 from skcf.constraints._bind import Compare, Differs, Listed, leaves
 
 
-def edge_points(space, j, parts, get, passes):
+def edge_points(rules, j, parts, get, passes):
     """Return (row, code) of values of column `j` at the edges of what rules allow.
 
     A rule about a number is true or false all the way from one turning point to the
@@ -14,7 +14,7 @@ def edge_points(space, j, parts, get, passes):
 
     Parameters
     ----------
-    space : FeatureSpace
+    rules : RuleSet
     j : int
         A numeric column.
     parts : sequence of Part
@@ -31,11 +31,12 @@ def edge_points(space, j, parts, get, passes):
     """
     own = get("x", j)
     marks = [own, *(m for p in parts for m in turning_points(p.node, j, get))]
-    marks += [space.low[j], space.high[j]]
+    low, high = rules.low[j], rules.high[j]
+    marks += [low, high]
     marks = np.column_stack([np.broadcast_to(m, own.shape) for m in marks])
-    points = space.columns[j].beside(marks).reshape(len(own), -1)
+    points = rules.space.columns[j].beside(marks).reshape(len(own), -1)
     points.sort(axis=1)
-    ok = (points >= space.low[j]) & (points <= space.high[j])
+    ok = (points >= low) & (points <= high)
     ok &= points != own[:, None]
     ok[:, 1:] &= points[:, 1:] != points[:, :-1]
 

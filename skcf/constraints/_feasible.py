@@ -139,32 +139,29 @@ class FeasibleSet:
         return ok
 
     def _find_own(self):
-        """Find the place of each query's own value in its list."""
+        """Find the place of each query's own value in its list, and what is left."""
         begin, end = self._ptr[self._key], self._ptr[self._key + 1]
         own = self._own - self._first
         # Runs are sorted by list and start: the last that starts at or before own.
-        top = len(self._running) + 1
-        flat = self._owner * top + self._start
-        run = np.searchsorted(flat, self._key * top + own, side="right") - 1
-        run = np.minimum(run, end - 1)
-        inside = (self._own >= 0) & (run >= begin)
-        safe = np.where(inside, run, 0)
-        ahead = own - self._start[safe] if len(self._start) else own
-        size = np.diff(self._counts)
-        inside &= ahead < (size[safe] if len(size) else 0)
-        self._rank = np.where(
-            inside, self._counts[safe] + ahead - self._counts[begin], -1
+        top = len(self._running)
+        run = np.searchsorted(
+            self._owner * top + self._start, self._key * top + own, side="right"
         )
+        inside = (self._own >= 0) & (run > begin)
+        # A last run, without values, stands for none.
+        run = np.where(inside, run - 1, -1)
+        start, size = np.append(self._start, 0), np.append(np.diff(self._counts), 0)
+        ahead = own - start[run]
+        inside &= ahead < size[run]
+        rank = self._counts[run] - self._counts[begin] + ahead
+        self._rank = np.where(inside, rank, -1)
         at = np.where(inside, own, 0)
-        weight = np.where(inside, self._running[at + 1] - self._running[at], 0.0)
-        before = self._weights[safe] - self._weights[begin]
-        before += self._running[at]
-        if len(self._start):
-            before -= self._running[self._start[safe]]
+        before = self._weights[run] - self._weights[begin]
+        before += self._running[at] - self._running[start[run]]
         self._before = np.where(inside, before, np.inf)
-        self._own_weight = weight
+        self._own_weight = np.where(inside, np.diff(self._running)[at], 0.0)
         self._seen = self._counts[end] - self._counts[begin] - inside
-        self._weight = self._weights[end] - self._weights[begin] - weight
+        self._weight = self._weights[end] - self._weights[begin] - self._own_weight
 
     def _nth(self, rows, n):
         key, rank = self._key[rows], self._rank[rows]

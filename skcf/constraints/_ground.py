@@ -85,7 +85,7 @@ class Ground:
         def passes(part, inner):
             return self.passes(part, inner, rows[:, None])
 
-        return edge_points(self.space, j, parts, get, passes)
+        return edge_points(self.rules, j, parts, get, passes)
 
     def _ids(self, g, codes):
         """Return the number of the value of a group in each row, -1 if unseen."""

@@ -7,6 +7,7 @@ import numpy as np
 from skcf.constraints import _syntax as syntax
 from skcf.constraints._bind import cells_of, holds
 from skcf.constraints._binder import Binder
+from skcf.constraints._structure import read_structure
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ class RuleSet:
         The fewest changes that a rule allows.
     max_changes_rule : int or None
         The position of that rule.
+    low, high : ndarray of shape (n_features,)
+        The range of proposed numbers: that of the space, or what these rules declare.
     """
 
     def __init__(self, rules, space):
@@ -80,6 +83,11 @@ class RuleSet:
             for g in part.groups:
                 kind.setdefault(g, []).append(part)
         self._direct()
+        self.low, self.high = space.low.copy(), space.high.copy()
+        ranges = read_structure(self.rules, space.container)["ranges"]
+        for j, ends in ranges.items():
+            if space.numeric[j]:
+                self.low[j], self.high[j] = space.columns[j].ends(*ends)
         self._limits = sorted(
             (rule.tree.k, r)
             for r, rule in enumerate(self.rules)

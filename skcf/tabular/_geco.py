@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcf._base import TabularExplainer
 from skcf._index import TrainingRows
-from skcf._search import GeneticSearch, finish
+from skcf._search import GeneticSearch, Pool, finish, minimal, shrink
 
 N_UNLIKE = 50
 N_FINISHED = 3
@@ -208,11 +208,10 @@ class GeCoExplainer(TabularExplainer):
         self._training = TrainingRows.learn(self._model, self._space, X)
 
     def _solve(self, problem, rows, k):
-        wanted, k = k, max(k, self.k)
         search = GeneticSearch(
             problem,
-            q=max(self.q, k),
-            k=k,
+            q=self.q,
+            k=self.k,
             m_init=self.m_init,
             m_mut=self.m_mut,
             mutate=self.mutate,
@@ -220,9 +219,18 @@ class GeCoExplainer(TabularExplainer):
             rescue=None if problem.quick else self._unlike,
         )
         pool = search.run(rows)
-        if self.finish and not problem.quick:
-            pool = finish(problem, pool, rows, max(wanted, N_FINISHED))
-        return self._pool_answers(problem, pool, k)
+        if not self.finish or problem.quick:
+            return self._pool_answers(problem, pool, k)
+        best = finish(problem, pool, rows, N_FINISHED)
+        if k > 1:
+            best = self._with_others(problem, best, pool, k)
+        return self._pool_answers(problem, best, k)
+
+    def _with_others(self, problem, best, pool, k):
+        """Add further answers; the first one does not hang on how many are wanted."""
+        bound = problem.least_cost(best)
+        others = minimal(problem, shrink(problem, pool, k + N_FINISHED))
+        return Pool.concat([best, others.take(others.cost >= bound[others.row])])
 
     def _unlike(self, problem, rows):
         """Return the nearest training rows in the target, as far as rules allow."""

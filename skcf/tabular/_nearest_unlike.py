@@ -4,7 +4,10 @@ import numpy as np
 
 from skcf._base import Answers, TabularExplainer
 from skcf._index import TrainingRows
+from skcf._search import rank_in_row
 from skcf._space import container_of
+
+MAX_PAIRS = 2_000_000
 
 
 class NearestUnlikeExplainer(TabularExplainer):
@@ -184,31 +187,39 @@ class NearestUnlikeExplainer(TabularExplainer):
         return {"train_position": np.intp}
 
     def _solve(self, problem, rows, k):
-        # Rows that change the same features as nearer ones come later, so that more
-        # than k are looked at where several are wanted.
-        who, position = self._training.nearest(
+        # With several to return, all rows are looked at: those that change other
+        # features than nearer ones come first, however far they are.
+        most = k + 1 if k == 1 else len(self._training)
+        step = max(1, MAX_PAIRS // most)
+        lots = [
+            self._nearest(problem, rows[begin : begin + step], most, k)
+            for begin in range(0, len(rows), step)
+        ]
+        row, at = np.concatenate([np.empty((2, 0), dtype=np.intp), *lots], axis=1)
+        extra = {"train_position": self._training.position[at]}
+        return Answers(row, self._training.codes[at], problem.cut, extra)
+
+    def _nearest(self, problem, rows, most, k):
+        """Return (query, training row) of the answers to some queries, in order."""
+        who, at = self._training.nearest(
             problem.x[rows],
             problem.goal.take(rows),
             problem.cost,
-            k if k == 1 else 8 * k,
+            most,
             problem.ground.rules,
-            problem.ground.lifted,
+            None if problem.ground.lifted is None else problem.ground.lifted[rows],
         )
         row = rows[who]
-        codes = self._training.codes[position]
-        changed = codes != problem.x[row]
-        changed &= ~(np.isnan(codes) & np.isnan(problem.x[row]))
-        fresh = _first_of(np.column_stack([row, codes]))
-        row, position, codes = row[fresh], position[fresh], codes[fresh]
-        first = _first_of(np.column_stack([row, changed[fresh]]))
+        codes, x = self._training.codes[at], problem.x[row]
+        changed = ~((codes == x) | (np.isnan(codes) & np.isnan(x)))
+        first = _first_of(np.column_stack([row, changed]))
         order = np.lexsort((np.arange(len(row)), ~first, row))
-        extra = {"train_position": position[order]}
-        return Answers(row[order], codes[order], problem.cut, extra)
+        order = order[rank_in_row(row[order]) < k + 1]
+        return np.stack([row[order], at[order]])
 
 
 def _first_of(keys):
     """Return the mask of rows that are the first of their kind."""
-    keys = np.where(np.isnan(keys.astype(float)), np.inf, keys)
     out = np.zeros(len(keys), dtype=bool)
     out[np.unique(keys, axis=0, return_index=True)[1]] = True
     return out

@@ -135,6 +135,13 @@ def test_resolution_by_column():
     assert FeatureSpace(X, resolution=0.25).columns[0].step == 0.25
 
 
+@pytest.mark.parametrize("resolution, step", [(None, 1), (0.25, 1), (2, 2), (2.5, 1)])
+def test_integers_stay_whole(resolution, step):
+    column = only_column([3, 8], "int64", resolution=resolution)
+    assert column.step == step and column.whole
+    assert only_column([3.0, 8.0], "float64", resolution=None).step is None
+
+
 def test_a_coarser_grid_moves_observed_values():
     # 3, 4, 7 and 14 go to 5, 5, 5 and 15; 15 lies outside what was seen.
     column = only_column([3, 4, 7, 14], resolution=5)

@@ -77,7 +77,7 @@ def points(x, rules=None):
     """
     domain = dict(POSSIBLE)
     for j, name in enumerate("ab" if rules is not None else ""):
-        low, high = rules.space.low[j], rules.space.high[j]
+        low, high = rules.low[j], rules.high[j]
         domain[name] = range(int(np.ceil(low)), int(np.floor(high)) + 1)
     cells = [dict.fromkeys([x[c], *domain[c]]) for c in COLUMNS]
     return [dict(zip(COLUMNS, cell, strict=True)) for cell in itertools.product(*cells)]
