@@ -33,7 +33,7 @@ def few_changes(problem, pool, rows):
 
 def _singles(problem, rows, bound):
     whose, ids, costs = [], [], []
-    for g, values in enumerate(problem.ground.sets):
+    for values in problem.ground.sets:
         who, value = values.spread(rows, N_SINGLE * 4)
         cost = problem.own_cost(rows[who], value)
         near = cost < bound[rows[who]]

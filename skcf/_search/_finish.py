@@ -32,18 +32,21 @@ def finish(problem, pool, rows, k):
 
 
 def minimal(problem, pool):
-    """Return the pool with what is left of its candidates without needless changes.
+    """Return the candidates without a needless change.
 
-    A change is needless if the candidate is as valid and lawful without it.
+    A change is needless if the candidate is as valid and lawful without it. Such a
+    candidate is dropped; what it becomes takes its place if it is the cheapest now.
     """
-    done = [pool.take(slice(0))]
+    done, bound = [pool.take(slice(0))], problem.least_cost(pool)
     while len(pool):
         single, who, _ = _single_undos(problem, pool)
         tried = problem.score(single)
         needless = np.zeros(len(pool), dtype=bool)
         needless[who[tried.valid]] = True
         done.append(pool.take(~needless))
-        pool = problem.best_of_each(tried.take(tried.valid))
+        fewer = tried.take(tried.valid)
+        pool = problem.best(fewer.take(fewer.cost < bound[fewer.row]), 1)
+        bound = np.minimum(bound, problem.least_cost(pool))
     return problem.best_of_each(Pool.concat(done))
 
 
