@@ -1,6 +1,7 @@
 """The base classes of all explainers: the contract, in one place."""
 
-from skcf._base._explainer import Answers, BaseExplainer, Query
+from skcf._base._answers import Answers, Query
+from skcf._base._explainer import BaseExplainer
 from skcf._base._model_explainer import ModelExplainer
 from skcf._base._tabular import TabularExplainer
 

@@ -3,7 +3,6 @@
 import time
 import warnings
 from abc import ABCMeta, abstractmethod
-from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 import narwhals.stable.v2 as nw
@@ -16,110 +15,10 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skcf._base._answers import Answers, Verdicts, rank_in_query
 from skcf._explanation import STATUSES, Explanation
-from skcf._model import Meter
 from skcf._space import container_of
 from skcf.exceptions import CounterfactualNotFoundWarning
-
-
-@dataclass
-class Query:
-    """The rows of one call on their way through an explainer.
-
-    `status` holds the final word on rows that need no search, "" elsewhere.
-    """
-
-    X: object
-    status: np.ndarray
-    goal: object = None
-    target: np.ndarray = None
-    prediction: np.ndarray = None
-    score: np.ndarray = None
-    state: Bunch = field(default_factory=Bunch)
-
-    def __len__(self):
-        return len(self.status)
-
-    @classmethod
-    def of(cls, X):
-        """Return the query of a table, nothing settled."""
-        state = Bunch(deadline=None, share=None)
-        return cls(X, np.full(len(X), "", dtype="<U10"), state=state)
-
-    def meter(self):
-        """Return a meter with the time limit of the call."""
-        return Meter(self.state.deadline, self.state.share)
-
-
-@dataclass
-class Answers:
-    """What a search found: rows of codes, the best of each query first.
-
-    Parameters
-    ----------
-    row : ndarray of shape (m,)
-        The query of each answer; answers of a query stand in order of preference.
-    codes : ndarray of shape (m, ...)
-    cut : ndarray of shape (n_rows,)
-        Which rows the budget cut off.
-    extra : dict of str to ndarray of shape (m,)
-        What else is told of each answer, by the name it has in ``details``.
-    optimal : ndarray of bool of shape (m,), default=None
-        Which answers are proved to be the cheapest; None for a heuristic.
-    lower_bound : ndarray of shape (n_rows,), default=None
-    n_calls, n_rows : int
-        Model calls and the rows in them.
-    """
-
-    row: np.ndarray
-    codes: np.ndarray
-    cut: np.ndarray
-    extra: dict = field(default_factory=dict)
-    optimal: np.ndarray = None
-    lower_bound: np.ndarray = None
-    n_calls: int = 0
-    n_rows: int = 0
-
-    def take(self, at):
-        """Return some of the answers."""
-        return Answers(
-            self.row[at],
-            self.codes[at],
-            self.cut,
-            {name: values[at] for name, values in self.extra.items()},
-            None if self.optimal is None else self.optimal[at],
-            self.lower_bound,
-            self.n_calls,
-            self.n_rows,
-        )
-
-    @classmethod
-    def concat(cls, n, blocks, parts):
-        """Join the answers of blocks of `n` rows; `blocks` holds their positions."""
-        row = np.concatenate([b[p.row] for b, p in zip(blocks, parts, strict=True)])
-        order = np.argsort(row, kind="stable")
-        cut, bound = np.zeros(n, dtype=bool), np.full(n, np.nan)
-        for block, part in zip(blocks, parts, strict=True):
-            cut[block] = part.cut
-            if part.lower_bound is not None:
-                bound[block] = part.lower_bound
-        optimal = [
-            np.zeros(len(p.row), dtype=bool) if p.optimal is None else p.optimal
-            for p in parts
-        ]
-        return cls(
-            row[order],
-            np.concatenate([p.codes for p in parts])[order],
-            cut,
-            {
-                name: np.concatenate([p.extra[name] for p in parts])[order]
-                for name in parts[0].extra
-            },
-            np.concatenate(optimal)[order],
-            bound,
-            sum(p.n_calls for p in parts),
-            sum(p.n_rows for p in parts),
-        )
 
 
 class BaseExplainer(
@@ -268,18 +167,20 @@ class BaseExplainer(
     def _run(self, query, rows, k):
         """Search all live rows, in blocks that fit in memory and share the jobs."""
         if self.time_limit is not None:
-            reserve = min(0.4 * self.time_limit, 2 * len(rows) * self._rate())
+            reserve = min(0.4 * self.time_limit, 2 * k * len(rows) * self._rate())
             query.state.deadline = query.state.begin + 0.9 * self.time_limit - reserve
             query.state.share = self.time_limit / 4
-        n_blocks = max(
-            -(-len(rows) // self._block_size()),
-            min(effective_n_jobs(self.n_jobs), max(1, len(rows))),
-        )
-        blocks = np.array_split(rows, n_blocks)
+        n_jobs = effective_n_jobs(self.n_jobs)
+        fits = -(-len(rows) // self._block_size())
+        blocks = np.array_split(rows, max(fits, min(n_jobs, max(1, len(rows)))))
+        # Blocks that run after one another share the time.
+        waves = -(-len(blocks) // n_jobs)
+        meters = [query.meter((i // n_jobs + 1) / waves) for i in range(len(blocks))]
         search = delayed(_timed_search)
         parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
         parts = parallel(
-            search(self, query, block, k, query.meter()) for block in blocks
+            search(self, query, block, k, meter)
+            for block, meter in zip(blocks, meters, strict=True)
         )
         parts = list(self._watched(parts, blocks))
         everything = np.arange(len(query))
@@ -303,20 +204,27 @@ class BaseExplainer(
                 yield part
 
     def _guard(self, query, answers, k):
-        """Keep the answers that both judges accept as they are returned."""
-        state = query.state
-        if not len(answers.row):
-            state.update(cost=np.empty(0), n_changed=np.empty(0, dtype=np.intp))
-            state.update(prediction=query.prediction[:0], score=np.empty(0))
-            return answers
-        table = self._emit(query, answers.row, answers.codes)
-        ok, cost, n_changed = self._lawful(query, answers.row, table)
-        valid, prediction, score = self._reached(query, answers.row, table)
-        kept = np.flatnonzero(ok & valid)
-        rank = _rank(answers.row[kept])
-        kept = kept[rank < k]
-        state.update(cost=cost[kept], n_changed=n_changed[kept])
-        state.update(prediction=prediction[kept], score=score[kept])
+        """Keep the answers that both judges accept as they are returned.
+
+        The first `k` of each query are judged in one go, and those behind them only
+        where one was turned down.
+        """
+        verdict = Verdicts(answers.row, query.prediction)
+        while len(at := verdict.open(k)):
+            row = answers.row[at]
+            table = self._emit(query, row, answers.codes[at])
+            ok, cost, n_changed = self._lawful(query, row, table)
+            valid, prediction, score = self._reached(query, row, table)
+            verdict.add(
+                at,
+                ok & valid,
+                cost=cost,
+                n_changed=n_changed,
+                prediction=prediction,
+                score=score,
+            )
+        kept, told = verdict.kept()
+        query.state.update(told)
         return answers.take(kept)
 
     def _status(self, query, answers):
@@ -330,7 +238,7 @@ class BaseExplainer(
 
     def _in_place(self, query, answers):
         """Return the queries with the answers of rank 0 in their places."""
-        first = _rank(answers.row) == 0
+        first = rank_in_query(answers.row) == 0
         codes = query.state.codes.copy()
         codes[answers.row[first]] = answers.codes[first]
         return self._emit(query, np.arange(len(query)), codes)
@@ -350,7 +258,7 @@ class BaseExplainer(
             queries=query.X,
             counterfactuals=self._emit(query, answers.row, answers.codes),
             row=answers.row,
-            rank=_rank(answers.row),
+            rank=rank_in_query(answers.row),
             status=status,
             target=self._targets(query, answers, state.prediction),
             cost=state.cost,
@@ -450,11 +358,6 @@ def _timed_search(explainer, query, rows, k, meter):
         nothing.cut = nothing.cut[:0]
         return nothing
     return explainer._search(query, rows, k, meter)
-
-
-def _rank(row):
-    """Return the rank of each answer among those of its query; rows are sorted."""
-    return np.arange(len(row)) - np.searchsorted(row, row)
 
 
 def _listed(names, most=8):

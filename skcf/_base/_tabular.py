@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import _fit_context
 
-from skcf._base._explainer import Answers, Query
+from skcf._base._answers import Answers, Query
 from skcf._base._model_explainer import ModelExplainer
 from skcf._search import Problem
 from skcf._space import FeatureSpace, container_of, mix
