@@ -177,7 +177,9 @@ class BaseExplainer(
         waves = -(-len(blocks) // n_jobs)
         meters = [query.meter((i // n_jobs + 1) / waves) for i in range(len(blocks))]
         search = delayed(_timed_search)
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        parallel = Parallel(
+            n_jobs=self.n_jobs, prefer=self._prefer(), return_as="generator"
+        )
         parts = parallel(
             search(self, query, block, k, meter)
             for block, meter in zip(blocks, meters, strict=True)
@@ -298,6 +300,10 @@ class BaseExplainer(
     def _rate(self):
         """Return the seconds that the model takes for a row."""
         return 0.0
+
+    def _prefer(self):
+        """Return "threads" where a search leaves Python for most of its time."""
+        return None
 
     def _block_size(self):
         """Return how many rows may be searched at once."""

@@ -54,7 +54,8 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
                     "threshold is for classifiers; the target of a regressor is an "
                     "interval."
                 )
-            check_interval(self.target, 1)
+            several = np.ndim(self.target) == 2
+            check_interval(self.target, len(self.target) if several else 1)
         else:
             self.classes_ = self._model.classes_
             if np.ndim(self.target) == 0:
@@ -162,6 +163,9 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
 
     def _rate(self):
         return self._model.rate
+
+    def _prefer(self):
+        return "threads" if self._model.compiled else None
 
     # -- routing and tags ---------------------------------------------------------
 

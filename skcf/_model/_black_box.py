@@ -158,6 +158,11 @@ class BlackBox:
         return out
 
     @property
+    def compiled(self):
+        """Whether the model is read as trees, which compiled code walks through."""
+        return isinstance(getattr(self.view, "kernel", None), FlatTrees)
+
+    @property
     def batch(self):
         """The most rows of one call."""
         bytes_a_row = max(1, self.space.n_features) * 64
@@ -211,7 +216,7 @@ class BlackBox:
         There a batch may say yes to a row and no to it alone: sums of floats depend on
         how rows are grouped. Those of trees do not.
         """
-        if isinstance(getattr(self.view, "kernel", None), FlatTrees):
+        if self.compiled:
             return np.zeros(len(goal), dtype=bool)
         if self.regression:
             gap = np.minimum(prediction - goal.low, goal.high - prediction)

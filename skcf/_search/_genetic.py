@@ -112,6 +112,8 @@ class GeneticSearch:
         """Look for any answer to some queries, from wherever there is one."""
         problem = self.problem
         problem.urgent[rows] = self._helped = True
+        # The stream of a query must not hang on how long the others took.
+        self._generation = self.max_generations
         cands, _ = problem.ground.cascade(self.rescue(problem, rows), problem.seed)
         cands = cands.take(problem.unseen(cands))
         problem.remember(cands)
