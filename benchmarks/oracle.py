@@ -2,7 +2,7 @@
 
     python benchmarks/oracle.py [--seeds 300]
 
-Tables of six features of 4 to 8 levels, two coupling rules and a forest of 20 trees; the
+Tables of six features of 4 to 8 levels, two coupling rules, a forest of 20 trees; the
 nearest counterfactual is known from looking at every point.
 """
 

@@ -5,9 +5,11 @@ import numpy as np
 from skcf._space import PAD, mix, uniform
 from skcf.constraints import _syntax as syntax
 
-MAX_PAIRS = 2_000_000
-MAX_TRIED = 1024
+N_DRAWN = 64
 MAX_TURNS = 4
+# Candidates, and pairs of candidate and value, that are looked at in one go.
+LOT = 30_000
+MAX_PAIRS = 2_000_000
 
 
 class Cascade:
@@ -98,11 +100,7 @@ class Cascade:
             own = own & self.ground.passes(part, get, some.row)
         ids = np.full(len(todo), PAD, dtype=np.intp)
         need = np.flatnonzero(~own)
-        for lot in self._lots(need, g, some):
-            ids[lot] = self._choose(some.take(lot), g, parts)
-        if self._numeric(g):
-            lot = need[ids[need] == PAD]
-            ids[lot] = self._nearest(some.take(lot), g, parts)
+        ids[need] = self._choose(some.take(need), g, parts)
         done = own | (ids != PAD)
         drop = np.zeros(len(cands), dtype=bool)
         drop[todo[done]] = True
@@ -113,24 +111,60 @@ class Cascade:
         )
         return cands.put(new, self.values), done
 
-    def _numeric(self, g):
-        j = self.values.single[g]
-        return j >= 0 and self.ground.space.numeric[j]
-
-    def _most(self, g):
-        """Return how many values of a group are tried, evenly spaced."""
-        return MAX_TRIED if self._numeric(g) else self.values.n_observed
-
-    def _lots(self, need, g, cands):
-        """Split candidates so that their value lists fit in memory."""
-        count = self.ground.sets[g].count[cands.row[need]]
-        total = np.cumsum(np.minimum(count, self._most(g)))
-        return np.split(need, np.flatnonzero(np.diff(total // MAX_PAIRS)) + 1)
-
     def _choose(self, cands, g, parts):
-        """Return for each candidate a value of `g` that satisfies `parts`, or -1."""
-        rows = cands.row
-        who, ids = self.ground.sets[g].spread(rows, self._most(g))
+        """Return for each candidate a value of `g` that satisfies `parts`, or -1.
+
+        A value is drawn by frequency out of some that are. Where none of these will do,
+        the values of a number are looked for at the edges of what is allowed, and the
+        levels of a category one by one.
+        """
+        out = np.full(len(cands), PAD, dtype=np.intp)
+        for lot in np.split(np.arange(len(cands)), np.arange(LOT, len(cands), LOT)):
+            some = cands.take(lot)
+            out[lot] = self._pick(some, g, parts, *self._drawn(some, g))
+        lost = np.flatnonzero(out == PAD)
+        j = self.values.single[g]
+        if j >= 0 and self.ground.space.numeric[j]:
+            out[lost] = self._nearest(cands.take(lost), g, parts)
+            return out
+        few = self.ground.sets[g]
+        count = few.count[cands.row[lost]]
+        lost, total = lost[count > N_DRAWN], np.cumsum(count[count > N_DRAWN])
+        for lot in np.split(lost, np.flatnonzero(np.diff(total // MAX_PAIRS)) + 1):
+            some = cands.take(lot)
+            who, ids = few.lists(some.row)
+            weight = self.values.weight[ids]
+            out[lot] = self._pick(some, g, parts, who, ids, weight)
+        return out
+
+    def _bits(self, cands, g):
+        return cands.hash(self.values) ^ self.seed[cands.row] ^ np.uint64(g + 1)
+
+    def _drawn(self, cands, g):
+        """Return (candidate, value, weight): the whole list if short, or some draws."""
+        few, rows = self.ground.sets[g], cands.row
+        count = few.count[rows]
+        short = count <= N_DRAWN
+        nth = np.arange(N_DRAWN)
+        listed = short[:, None] & (nth < count[:, None])
+        ids = np.full(listed.shape, PAD, dtype=np.intp)
+        who, n = np.nonzero(listed)
+        ids[who, n] = few.nth(rows[who], n)
+        weight = np.where(ids == PAD, 1.0, self.values.weight[ids])
+        long = np.flatnonzero(~short)
+        if len(long):
+            bits = mix(self._bits(cands.take(long), g))[:, None]
+            u = uniform(mix(bits ^ mix(nth.astype(np.uint64))))
+            ids[long] = few.draw(rows[long], (nth + u) / N_DRAWN)
+            weight[long] = 1.0
+        who, n = np.nonzero(ids != PAD)
+        return who, ids[who, n], weight[who, n]
+
+    def _pick(self, cands, g, parts, who, ids, weight):
+        """Return one of the values that satisfy `parts` for each candidate, or -1.
+
+        `who` is the candidate of each value, in order.
+        """
         outer = self.ground.getter(cands)
         _, column, code = self.values.cells(ids)
         members = set(self.ground.space.groups[g])
@@ -142,20 +176,17 @@ class Cascade:
 
         ok = np.ones(len(ids), dtype=bool)
         for part in parts:
-            ok &= self.ground.passes(part, get, rows[who])
-        who, ids = who[ok], ids[ok]
+            ok &= self.ground.passes(part, get, cands.row[who])
+        who, ids, weight = who[ok], ids[ok], weight[ok]
         out = np.full(len(cands), PAD, dtype=np.intp)
-        if not len(ids):
-            return out
         # Weights are whole numbers, so that their sums are exact.
-        run = np.concatenate([[0.0], np.cumsum(self.values.weight[ids])])
+        run = np.concatenate([[0.0], np.cumsum(weight)])
         begin = np.searchsorted(who, np.arange(len(cands)))
         end = np.searchsorted(who, np.arange(len(cands)), side="right")
-        bits = cands.hash(self.values) ^ self.seed[rows] ^ np.uint64(g + 1)
-        at = np.floor(uniform(mix(bits)) * (run[end] - run[begin]))
-        place = np.searchsorted(run, run[begin] + at, side="right") - 1
         hit = end > begin
-        out[hit] = ids[place[hit]]
+        at = np.floor(uniform(mix(self._bits(cands, g))) * (run[end] - run[begin]))
+        place = np.searchsorted(run, (run[begin] + at)[hit], side="right") - 1
+        out[hit] = ids[place]
         return out
 
     def _nearest(self, cands, g, parts):

@@ -101,7 +101,7 @@ class GeCoExplainer(TabularExplainer):
     n_features_in_ : int
         Number of columns seen in fit.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns seen in fit, where they have names.
 
     See Also
