@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skcf.constraints import fixed, within
@@ -150,6 +151,25 @@ def test_values_that_were_not_seen_hang_on_their_row_alone(explainer):
         pd.testing.assert_frame_equal(
             alone.counterfactuals, whole.counterfactuals[whole.row == i]
         )
+
+
+def test_a_row_in_need_does_not_hang_on_the_others():
+    # Sums leave so little room that some searches end empty-handed and start anew.
+    points, _ = squares(300)
+    points["total"] = (points["p"] + points["q"]).round(2)
+    y = (points["total"] > 1.6).to_numpy().astype(int)
+    model = RandomForestClassifier(20, random_state=0).fit(points, y)
+    query = points[model.predict(points) == 0].iloc[:15]
+    explainer = fitted(
+        model=model, X=points, y=y, constraints="cf.total == cf.p + cf.q", finish=False
+    )
+    whole = explainer.explain(query)
+    told = whole.counterfactuals
+    assert (whole.status == "found").all()
+    np.testing.assert_allclose(told["total"], told["p"] + told["q"], rtol=1e-12)
+    for i in (6, 9, 13, 14):
+        alone = explainer.explain(query.iloc[[i]]).counterfactuals
+        pd.testing.assert_frame_equal(alone, told[whole.row == i])
 
 
 # -- kept and sent ------------------------------------------------------------------

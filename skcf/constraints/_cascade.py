@@ -17,9 +17,9 @@ class Cascade:
 
     For each group in topological order, where the rules that aim at it are broken: the
     query's own value if that satisfies all of them, else a value drawn by frequency
-    from those that do, else (of a number) the nearest possible one that was not
-    observed. What is still broken then, such as rules that form a cycle, is mended one
-    rule after another by changing groups that were not changed for this before.
+    from those that do, else the nearest possible number, observed or not. What is still
+    broken then, such as rules that form a cycle, is mended one rule after another by
+    changing groups that were not changed for this before.
     """
 
     def __init__(self, ground, seed):

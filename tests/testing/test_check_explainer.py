@@ -70,6 +70,7 @@ class JudgesNothing(NearestUnlikeExplainer):
     def _fit_search(self, X):
         super()._fit_search(X)
         self._training.prediction = 1 - self._training.prediction
+        self._training.scores = -self._training.scores
 
     def _reached(self, query, row, table):
         valid, prediction, score = super()._reached(query, row, table)
