@@ -146,11 +146,11 @@ class BoundCost:
         c, m = self.cost, self.divisor
         total = np.zeros(d.shape[:-1])
         if c.l0:
-            total += c.l0 / m * (weight * (d > 0)).sum(axis=-1)
+            total += c.l0 / m * _total(weight * (d > 0))
         if c.l1:
-            total += c.l1 / m * (weight * g).sum(axis=-1)
+            total += c.l1 / m * _total(weight * g)
         if c.l2:
-            total += c.l2 / m * (weight * g**2).sum(axis=-1)
+            total += c.l2 / m * _total(weight * g**2)
         if c.linf:
             total += c.linf * (weight * g).max(axis=-1, initial=0.0)
         return total
@@ -174,6 +174,18 @@ class BoundCost:
         for j, g in enumerate(self.group_of):
             out[..., g] = np.maximum(out[..., g], cells[..., j])
         return out
+
+
+def _total(cells):
+    """Return the sum over the last axis, one after another.
+
+    Unlike that of `sum`, the rounding of this order does not hang on how many zeros
+    follow: a candidate costs the same whatever it is stored with.
+    """
+    out = np.zeros(cells.shape[:-1])
+    for k in range(cells.shape[-1]):
+        out += cells[..., k]
+    return out
 
 
 def _pairs(name, mapping):

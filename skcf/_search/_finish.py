@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from skcf._search._few import few_changes
+from skcf._search._explore import explore
 from skcf._search._problem import Pool
+from skcf._search._single import single_changes
 from skcf._space import PAD, Candidates
 
 N_SWEEP = 8
@@ -20,7 +21,8 @@ def finish(problem, pool, rows, k):
     values, then numbers are brought to the boundary on the grid of their column.
     Only what keeps the rules and the model's answer is kept.
     """
-    pool = few_changes(problem, pool, rows)
+    pool = single_changes(problem, pool, rows)
+    pool = explore(problem, pool)
     pool = shrink(problem, pool, k)
     pool = _sweep(problem, pool, k)
     for _ in range(MAX_PASSES):
@@ -64,7 +66,7 @@ def shrink(problem, pool, k):
     pool = pool.take(pool.valid)
     pool = problem.best(problem.best_of_each(pool), k)
     while len(pool) and not problem.meter.expired:
-        found = Pool.concat(_undo(problem, pool))
+        found = _score_new(problem, _undone(problem, pool))
         found = found.take(found.valid)
         if not len(found):
             break
@@ -93,28 +95,24 @@ def _score_new(problem, cands):
     return problem.score(cands)
 
 
-def _undo(problem, pool):
+def _undone(problem, pool):
     """Return candidates with changes undone: each alone, then more and more.
 
-    The second lot drops changes in the order of what their loss alone does to the
-    margin, so that a candidate with many needless changes is not undone one by one.
+    The second lot undoes changes in the order of what they are thought to gain, so that
+    a candidate with many needless changes is not undone one by one.
     """
-    single, who, slot = _single_undos(problem, pool)
-    new = np.zeros(len(pool), dtype=bool)
-    new[who[problem.unseen(single)]] = True
-    at = np.flatnonzero(new[who])
-    problem.remember(single.take(at))
-    tried = problem.score(single.take(at))
-    margin = np.full(pool.cands.value.shape, -np.inf)
-    margin[who[at], slot[at]] = tried.margin
-    rank = np.argsort(np.argsort(-margin, axis=1, kind="stable"), axis=1)
-    many = np.flatnonzero(new & (pool.cands.n_changed > MANY))
-    n_drop = np.arange(2, margin.shape[1])
-    owner = np.repeat(many, len(n_drop))
-    mask = rank[owner] < np.tile(n_drop, len(many))[:, None]
-    mask &= np.isfinite(margin[owner])
-    fewer = pool.cands.take(owner).drop(mask, problem.values)
-    return tried, _score_new(problem, fewer)
+    single, _, _ = _single_undos(problem, pool)
+    some = pool.take(pool.cands.n_changed > MANY).cands
+    rows = np.broadcast_to(some.row[:, None], some.value.shape)
+    gain = problem.effects.of(rows.ravel(), some.value.ravel()).reshape(rows.shape)
+    gain = np.where(some.value == PAD, np.inf, gain)
+    rank = np.argsort(np.argsort(gain, axis=1, kind="stable"), axis=1)
+    n_drop = np.arange(2, some.value.shape[1])
+    owner = np.repeat(np.arange(len(some)), len(n_drop))
+    mask = rank[owner] < np.tile(n_drop, len(some))[:, None]
+    mask &= some.value[owner] != PAD
+    fewer = some.take(owner).drop(mask, problem.values)
+    return Candidates.concat([single, fewer])
 
 
 def _nearer(problem, pool):

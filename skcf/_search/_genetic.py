@@ -9,6 +9,7 @@ from skcf._search._problem import Pool, rank_by, rank_in_row
 from skcf._space import PAD, Candidates, mix, uniform
 
 PATIENCE = 2
+SLACK = 3
 N_RESCUED = 2
 
 
@@ -77,16 +78,19 @@ class GeneticSearch:
         self.rescue = rescue
         self._generation = 0
         self._helped = False
+        self._bound = np.full(len(problem), np.inf)
 
     def run(self, rows):
         """Return the last population of the queries at `rows`, in order."""
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
-        brood = self._mutate(origin, self.m_init)
-        pool = problem.best(self._score(brood, None, None), self.q)
+        pool = self._score(self._mutate(origin, self.m_init))
+        pool = problem.best(pool, self.q)
         pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
         lost = np.setdiff1d(rows, pool.row[pool.valid])
         if len(lost) and self.rescue is not None and not problem.meter.expired:
+            # The draws must not hang on how long the other queries took.
+            self._generation = self.max_generations
             pool = self._restart(pool, lost)
             pool = self._evolve(pool, lost, self.max_generations)
         return pool
@@ -102,8 +106,8 @@ class GeneticSearch:
                 break
             self._generation += 1
             before = self._top(pool)
-            brood = self._children(pool.take(live[pool.row]))
-            bred = self._score(brood, self._bound(pool), self.q)
+            self._bound = self._limits(pool)
+            bred = self._score(self._children(pool.take(live[pool.row])), self.q)
             pool = problem.best(Pool.concat([pool, bred]), self.q)
             live &= ~self._settled(before, self._top(pool), stale)
         return pool
@@ -112,8 +116,6 @@ class GeneticSearch:
         """Look for any answer to some queries, from wherever there is one."""
         problem = self.problem
         problem.urgent[rows] = self._helped = True
-        # The stream of a query must not hang on how long the others took.
-        self._generation = self.max_generations
         cands, _ = problem.ground.cascade(self.rescue(problem, rows), problem.seed)
         cands = cands.take(problem.unseen(cands))
         problem.remember(cands)
@@ -121,31 +123,34 @@ class GeneticSearch:
         found = shrink(problem, scored, N_RESCUED)
         return problem.best(Pool.concat([pool, scored, found]), self.q)
 
-    def _score(self, brood, bound, most):
-        """Repair and score the children of which most is expected."""
+    def _score(self, brood, most=None):
+        """Repair and score the children, or the `most` of which most is expected."""
         problem = self.problem
-        if bound is not None:
-            # A repair only adds to the cost, so what is too dear is not worth one.
-            ok = problem.cost_of(brood.cands) < bound[brood.cands.row]
-            brood = brood.take(ok)
+        # A repair only adds to the cost, so what is too dear is not worth one.
+        brood = brood.take(problem.cost_of(brood.cands) < self._bound[brood.cands.row])
         cands, at = problem.ground.cascade(brood.cands, problem.seed, brood.keep)
         brood = brood.take(at)
         brood.cands = cands
         brood = brood.take(problem.unseen(cands))
         cost = problem.cost_of(brood.cands)
-        chosen = np.ones(len(cost), dtype=bool)
-        if bound is not None:
-            chosen &= cost < bound[brood.cands.row]
+        near = np.flatnonzero(cost < self._bound[brood.cands.row])
+        brood, cost = brood.take(near), cost[near]
         if most is not None:
-            row = brood.cands.row
-            likely = brood.guess > 0
-            margin = problem.model.from_strength(brood.guess)
-            fitness = problem.fitness(row, cost, margin, likely)
-            keys = (brood.cands.hash(problem.values), fitness, ~likely, ~chosen)
-            chosen &= rank_by(row, keys) < most
-        brood, cost = brood.take(chosen), cost[chosen]
+            row, ties = brood.cands.row, brood.cands.hash(problem.values)
+            best = self._expected(row, cost, brood.guess, ties) < most
+            brood, cost = brood.take(best), cost[best]
         problem.remember(brood.cands)
         return problem.score(brood.cands, cost)
+
+    def _expected(self, row, cost, guess, *ties):
+        """Return the rank of children within their query by what is expected of them.
+
+        First those that should be valid, by cost, then the others by fitness.
+        """
+        model = self.problem.model
+        likely, margin = guess > 0, model.from_strength(guess)
+        fitness = self.problem.fitness(row, cost, margin, likely)
+        return rank_by(row, (*ties, fitness, ~likely))
 
     # -- the operators ------------------------------------------------------------
 
@@ -189,11 +194,20 @@ class GeneticSearch:
             whose.append(at[who])
             ids.append(drawn[who, which])
         whose, ids = np.concatenate(whose), np.concatenate(ids)
-        order = np.argsort(whose, kind="stable")
+        rows = parents.row[whose]
+        guess = self._strength(pool)[whose] + problem.effects.of(rows, ids)
+        cost = pool.cost[whose] + problem.own_cost(rows, ids)
+        order = self._promising(rows, cost, guess)
+        order = order[np.argsort(whose[order], kind="stable")]
         whose, ids = whose[order], ids[order]
         children = parents.take(whose).put(ids, problem.values)
-        guess = self._strength(pool)[whose] + problem.effects.of(children.row, ids)
-        return Brood(children, problem.values.group[ids], guess)
+        return Brood(children, problem.values.group[ids], guess[order])
+
+    def _promising(self, row, cost, guess):
+        """Return the positions of a few times more children than will be scored."""
+        if not self._generation:
+            return np.arange(len(row))
+        return np.flatnonzero(self._expected(row, cost, guess) < SLACK * self.q)
 
     def _draw(self, g, rows, bits, m):
         """Return `m` values of a group for each row: all if there are no more."""
@@ -223,8 +237,13 @@ class GeneticSearch:
             ends = [(start + end).ravel() for end in np.triu_indices(n, 1)]
             pairs.append(np.stack(ends))
         left, right = np.concatenate(pairs, axis=1)
-        order = np.lexsort((right, left))
-        left, right = left[order], right[order]
+        strength = self._strength(best)
+        guess = strength[left] + strength[right]
+        guess -= problem.effects.start[best.row[left]]
+        cost = best.cost[left] + best.cost[right]
+        order = self._promising(best.row[left], cost, guess)
+        order = order[np.lexsort((right[order], left[order]))]
+        left, right, guess = left[order], right[order], guess[order]
         one, two = best.cands.take(left), best.cands.take(right)
         a, b = one.groups(problem.values), two.groups(problem.values)
         clash = (a[:, :, None] == b[:, None, :]) & (one.value != PAD)[:, :, None]
@@ -234,8 +253,6 @@ class GeneticSearch:
         value = np.column_stack(
             [np.where(lose_one, PAD, one.value), np.where(lose_two, PAD, two.value)]
         )
-        strength = self._strength(best)
-        guess = strength[left] + strength[right] - problem.effects.start[one.row]
         cands = Candidates(one.row, value).tidy(problem.values)
         return Brood(cands, np.full(len(cands), PAD), guess)
 
@@ -276,7 +293,7 @@ class GeneticSearch:
 
     # -- selection ----------------------------------------------------------------
 
-    def _bound(self, pool):
+    def _limits(self, pool):
         """Return for each query the cost that a useful candidate stays below.
 
         It is that of the k-th best valid candidate: a dearer one cannot enter the

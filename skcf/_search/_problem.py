@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from skcf._search._effects import Effects
-from skcf._space import Candidates
+from skcf._space import PAD, Candidates
 
 
 @dataclass
@@ -92,14 +92,22 @@ class Problem:
 
     def cost_of(self, cands):
         """Return the cost of each candidate, from its changed cells alone."""
-        who, column, code, slot = cands.cells(self.values)
-        d, g = self.cost.cells(column, self.x[cands.row[who], column], code)
         shape = cands.value.shape
-        by_slot = np.zeros((2, *shape))
-        np.maximum.at(by_slot[0], (who, slot), d)
-        np.maximum.at(by_slot[1], (who, slot), g)
-        weight = np.append(self.cost.weight, 0.0)[cands.groups(self.values)]
-        return self.cost.combine(weight, *by_slot)
+        d, g = np.zeros(shape), np.zeros(shape)
+        group = cands.groups(self.values)
+        if (self.values.single >= 0).all():
+            at = np.nonzero(cands.value != PAD)
+            ids, before = cands.value[at], cands.row[at[0]]
+            column = self.values.single[group[at]]
+            code = self.values.code_of(ids)
+            d[at], g[at] = self.cost.cells(column, self.x[before, column], code)
+        else:
+            who, column, code, slot = cands.cells(self.values)
+            ones = self.cost.cells(column, self.x[cands.row[who], column], code)
+            np.maximum.at(d, (who, slot), ones[0])
+            np.maximum.at(g, (who, slot), ones[1])
+        weight = np.append(self.cost.weight, 0.0)[group]
+        return self.cost.combine(weight, d, g)
 
     def own_cost(self, rows, ids):
         """Return the cost of each single value as the only change of its query."""
@@ -107,16 +115,17 @@ class Problem:
 
     def unseen(self, cands):
         """Return the positions of candidates not scored before, each once."""
-        key = self._key(cands)
+        key = self.key_of(cands)
         _, first = np.unique(key, return_index=True)
         first = np.sort(first)
         return first[~np.isin(key[first], self._seen, assume_unique=True)]
 
     def remember(self, cands):
         """Note that candidates are about to be scored."""
-        self._seen = np.concatenate([self._seen, self._key(cands)])
+        self._seen = np.concatenate([self._seen, self.key_of(cands)])
 
-    def _key(self, cands):
+    def key_of(self, cands):
+        """Return 64 bits that stand for the query and the values of each candidate."""
         with np.errstate(over="ignore"):
             place = cands.row.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
         return cands.hash(self.values) ^ place
@@ -139,9 +148,11 @@ class Problem:
         some = cands.take(todo)
 
         margin = np.full(len(cands), -np.inf)
-        margin[todo] = self.model.margins(
+        said = self.model.margins(
             self.session, some, self.goal.take(some.row), self.meter
         )
+        # Digits that hang on the batch must not steer the search.
+        margin[todo] = np.round(said / self.model.scale, 9) * self.model.scale
         scored = margin > -np.inf
         self.cut[cands.row[~scored]] = True
         np.add.at(self.n_scored, cands.row[scored], 1)

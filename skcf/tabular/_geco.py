@@ -67,7 +67,7 @@ class GeCoExplainer(TabularExplainer):
         Whether the fittest candidate of each set of changed features is mutated or,
         as by default in the paper, every survivor.
 
-    max_generations : int, default=10
+    max_generations : int, default=5
         The most generations after the first one; again as many for rows that are
         without a counterfactual then.
 
@@ -116,7 +116,7 @@ class GeCoExplainer(TabularExplainer):
     - All rows of a call advance together, one model call a generation.
     - Candidates dearer than the k-th best counterfactual are not scored, as nothing
       bred from them could enter the answer. Of the children, the `q` of which most is
-      expected are scored; effects of single values are taken to add up (in log-odds).
+      expected are scored; effects of values are taken to add up (in log-odds).
     - All rules with one consequent group are repaired together, by a value that
       satisfies all of them; rules between features that form a cycle are allowed.
     - `m` values are drawn by systematic sampling: proportional to frequency, and all
@@ -124,9 +124,10 @@ class GeCoExplainer(TabularExplainer):
     - Equal candidates count once, so the `k` fittest are distinct.
     - Where nothing was found, the search starts again from the nearest training rows
       that are in the target.
-    - The finish undoes needless changes, tries all single changes and likely pairs
-      over observed values, nearer values of what was changed, and moves numbers to the
-      boundary on their grid.
+    - The finish tries all single changes to observed values, then combinations that are
+      composed from the gains of values as fitted to all that was scored; it undoes
+      needless changes, tries nearer values of what was changed, and moves numbers to
+      the boundary on their grid.
 
     References
     ----------
@@ -176,7 +177,7 @@ class GeCoExplainer(TabularExplainer):
         m_init=20,
         m_mut=5,
         mutate="best",
-        max_generations=10,
+        max_generations=5,
         finish=True,
         max_evaluations=None,
         time_limit=None,
