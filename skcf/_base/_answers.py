@@ -53,6 +53,8 @@ class Answers:
         Which rows the budget cut off.
     extra : dict of str to ndarray of shape (m,)
         What else is told of each answer, by the name it has in ``details``.
+    whole : dict of str to object
+        What else is told of the call as a whole, by the name it has in ``details``.
     optimal : ndarray of bool of shape (m,), default=None
         Which answers are proved to be the cheapest; None for a heuristic.
     lower_bound : ndarray of shape (n_rows,), default=None
@@ -64,6 +66,7 @@ class Answers:
     codes: np.ndarray
     cut: np.ndarray
     extra: dict = field(default_factory=dict)
+    whole: dict = field(default_factory=dict)
     optimal: np.ndarray = None
     lower_bound: np.ndarray = None
     n_calls: int = 0
@@ -76,6 +79,7 @@ class Answers:
             self.codes[at],
             self.cut,
             {name: values[at] for name, values in self.extra.items()},
+            self.whole,
             None if self.optimal is None else self.optimal[at],
             self.lower_bound,
             self.n_calls,
@@ -104,6 +108,7 @@ class Answers:
                 name: np.concatenate([p.extra[name] for p in parts])[order]
                 for name in parts[0].extra
             },
+            {name: told for p in parts for name, told in p.whole.items()},
             np.concatenate(optimal)[order],
             bound,
             sum(p.n_calls for p in parts),

@@ -171,8 +171,7 @@ class BaseExplainer(
             query.state.deadline = query.state.begin + 0.9 * self.time_limit - reserve
             query.state.share = self.time_limit / 4
         n_jobs = effective_n_jobs(self.n_jobs)
-        fits = -(-len(rows) // self._block_size())
-        blocks = np.array_split(rows, max(fits, min(n_jobs, max(1, len(rows)))))
+        blocks = self._blocks(rows, n_jobs)
         # Blocks that run after one another share the time.
         waves = -(-len(blocks) // n_jobs)
         meters = [query.meter((i // n_jobs + 1) / waves) for i in range(len(blocks))]
@@ -189,6 +188,11 @@ class BaseExplainer(
         return Answers.concat(
             len(query), [everything, *blocks], [self._nothing(query), *parts]
         )
+
+    def _blocks(self, rows, n_jobs):
+        """Return the rows in blocks that fit in memory and share the jobs."""
+        fits = -(-len(rows) // self._block_size())
+        return np.array_split(rows, max(fits, min(n_jobs, max(1, len(rows)))))
 
     def _watched(self, parts, blocks):
         """Yield the answers of blocks, under one progress bar if verbose."""
@@ -273,6 +277,7 @@ class BaseExplainer(
             lower_bound=bound,
             details=Bunch(
                 **answers.extra,
+                **answers.whole,
                 **more,
                 n_calls=answers.n_calls + meter.n_calls + state.n_calls,
                 n_rows=answers.n_rows + meter.n_rows + state.n_rows,
