@@ -1,6 +1,7 @@
 """What an exact method says of one query."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -49,3 +50,37 @@ class Solution:
         bound = np.inf if infeasible else float(bound)
         none = np.empty(0)
         return cls(np.empty((0, n_features)), none, none.astype(bool), bound, status)
+
+
+class Solver(Protocol):
+    """What solves single queries exactly for one family of models.
+
+    It is built once for a model, space, rule set and bound cost, as
+    ``Solver(model, space, rules, cost)`` with the BlackBox `model`, and raises
+    UnsupportedConstraintError there for a rule that it cannot honour.
+    """
+
+    def solve(
+        self, x, goal, *, lifted=-1, deadline=None, k=1, callback=None, accept=None
+    ) -> Solution:
+        """Return the solution of one query.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_features,)
+            Codes of the query.
+        goal : Goal
+            Of this one row.
+        lifted : int, default=-1
+            The position of a rule that does not count.
+        deadline : float, default=None
+            When to stop, by ``time.monotonic``.
+        k : int, default=1
+            The most counterfactuals to return.
+        callback : callable, default=None
+            Called with (incumbent cost, lower bound) whenever one of them improves.
+        accept : callable, default=None
+            Takes rows of codes and returns which of them the model itself accepts;
+            asked where floats may differ.
+        """
+        ...
