@@ -2,7 +2,15 @@
 
 from skcf._base._answers import Answers, Query
 from skcf._base._explainer import BaseExplainer
+from skcf._base._group import GroupExplainer
 from skcf._base._model_explainer import ModelExplainer
 from skcf._base._tabular import TabularExplainer
 
-__all__ = ["Answers", "BaseExplainer", "ModelExplainer", "Query", "TabularExplainer"]
+__all__ = [
+    "Answers",
+    "BaseExplainer",
+    "GroupExplainer",
+    "ModelExplainer",
+    "Query",
+    "TabularExplainer",
+]

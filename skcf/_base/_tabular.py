@@ -1,11 +1,13 @@
 """Explainers of rows of a table: space, rules and cost."""
 
+from numbers import Real
+
 import numpy as np
 from sklearn.base import _fit_context
 
 from skcf._base._answers import Answers, Query
 from skcf._base._model_explainer import ModelExplainer
-from skcf._search import Problem
+from skcf._search import Problem, distinct, diverse
 from skcf._space import FeatureSpace, container_of, mix
 from skcf.constraints._conflict import check_consistent
 from skcf.constraints._ground import Ground
@@ -81,7 +83,15 @@ class TabularExplainer(ModelExplainer):
         """Return the Answers to the queries of a problem at positions `rows`."""
         raise NotImplementedError
 
-    def explain(self, X, *, target=None, n_counterfactuals=1, constraints=None):
+    def explain(
+        self,
+        X,
+        *,
+        target=None,
+        n_counterfactuals=1,
+        min_distance=None,
+        constraints=None,
+    ):
         """Return the counterfactuals of every row with all that is known of them.
 
         Parameters
@@ -93,6 +103,9 @@ class TabularExplainer(ModelExplainer):
         n_counterfactuals : int, default=1
             The most counterfactuals of a row. They are distinct; those that change
             different features come first, by cost. There are as many as were found.
+        min_distance : float, default=None
+            The least Gower distance (by the ranges of the training rows, whatever the
+            `cost` is) between two counterfactuals of a row.
         constraints : rule, str or list of these, default=None
             Rules that hold in this call on top of those of the explainer, for the
             dialogue: no, that is not possible for me; what else?
@@ -108,18 +121,24 @@ class TabularExplainer(ModelExplainer):
               not found, the text of the single rule without which the method finds a
               counterfactual (the cheapest such), or None.
         """
-        return self._explain(X, target, n_counterfactuals, constraints=constraints)
+        return self._explain(
+            X,
+            target,
+            n_counterfactuals,
+            constraints=constraints,
+            min_distance=min_distance,
+        )
 
     # -- a call -------------------------------------------------------------------
 
-    def _open(self, X, target, constraints=None):
+    def _open(self, X, target, constraints=None, min_distance=None):
         query = Query.of(X)
         state = query.state
         state.codes = self._space.encode(X)
         state.rules = self._tightened(constraints)
         state.table = self._space.restore(X)
         self._goal(query, state.table, target)
-        state.lifted = None
+        state.lifted, state.apart = None, _check_distance(min_distance)
         keys = np.column_stack([state.codes, query.goal.keys()])
         state.seed = _row_seeds(keys, self._seed)
         return query
@@ -153,9 +172,14 @@ class TabularExplainer(ModelExplainer):
             meter,
             self.max_evaluations,
             quick=lifted is not None,
+            apart=state.apart,
+            ruler=self._ruler,
         )
         answers = self._solve(problem, np.flatnonzero(~ground.infeasible), k)
-        answers.lower_bound = np.where(ground.infeasible, np.inf, np.nan)
+        if state.apart is not None:
+            answers = self._apart(answers, state.apart)
+        bound = np.nan if answers.lower_bound is None else answers.lower_bound
+        answers.lower_bound = np.where(ground.infeasible, np.inf, bound)
         answers.n_calls, answers.n_rows = meter.n_calls, meter.n_rows
         answers.cut = problem.cut | (meter.cut & ~ground.infeasible)
         return answers
@@ -166,19 +190,18 @@ class TabularExplainer(ModelExplainer):
         First the best of each set of changed features, by cost, then the others. A few
         more than `k` are given, in case a judge turns one down.
         """
-        pool = pool.take(pool.valid)
-        pool = pool.take(problem.order(pool))
-        key = np.column_stack([pool.row, pool.cands.value])
-        pool = pool.take(np.sort(np.unique(key, axis=0, return_index=True)[1]))
-        groups = pool.cands.groups(problem.values)
-        key = np.column_stack([pool.row, groups])
-        later = np.ones(len(pool), dtype=bool)
-        later[np.unique(key, axis=0, return_index=True)[1]] = False
-        pool = pool.take(np.lexsort((np.arange(len(pool)), later, pool.row)))
-        turn = np.arange(len(pool)) - np.searchsorted(pool.row, pool.row)
-        pool = pool.take(turn < k + 4)
+        pool = distinct(problem, pool, k)
         codes = pool.cands.codes(problem.x, problem.values)
         return Answers(pool.row, codes, problem.cut)
+
+    def _apart(self, answers, apart):
+        """Return the answers that are far enough from all better ones of their query."""
+
+        def distance(a, b):
+            return self._ruler.rows(answers.codes[a], answers.codes[b])
+
+        each = np.arange(len(answers.row))
+        return answers.take(diverse(answers.row, each, len(each), distance, apart))
 
     def _emit(self, query, row, codes):
         return self._space.emit(query.X, row, codes)
@@ -234,6 +257,7 @@ class TabularExplainer(ModelExplainer):
             rules=state.rules,
             table=self._space.container.take(state.table, rows),
             lifted=lifted,
+            apart=None,
             seed=state.seed[rows],
             n_calls=0,
             n_rows=0,
@@ -248,6 +272,17 @@ class TabularExplainer(ModelExplainer):
         values = self._space.values
         per_row = 2**18 + 16 * values.n_observed
         return int(np.clip(2**30 // per_row, 1, 4096))
+
+
+def _check_distance(distance):
+    if distance is None:
+        return None
+    ok = isinstance(distance, Real) and not isinstance(distance, bool)
+    if not (ok and 0 <= distance < np.inf):
+        raise ValueError(
+            f"min_distance must be a number of at least 0 or None, got {distance!r}."
+        )
+    return float(distance)
 
 
 def _row_seeds(keys, seed):
