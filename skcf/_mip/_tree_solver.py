@@ -1,0 +1,135 @@
+"""Exact counterfactuals of tree ensembles."""
+
+import numpy as np
+
+from skcf._mip._boxes import Boxes
+from skcf._mip._score_rows import ScoreRows
+from skcf._mip._solution import Solution
+from skcf._mip._tree_branch import TreeSearch
+from skcf._mip._tree_cells import CellMaker
+from skcf.exceptions import UnsupportedConstraintError
+
+
+class TreeSolver:
+    """Solves single queries over a tree ensemble by a search of its own.
+
+    Parameters
+    ----------
+    model : BlackBox
+        With a view of trees.
+    space : FeatureSpace
+    rules : RuleSet
+    cost : BoundCost
+    boxes : Boxes, default=None
+        Those of another solver of the same model and ranges.
+    """
+
+    def __init__(self, model, space, rules, cost, boxes=None):
+        self.model, self.space, self.rules, self.cost = model, space, rules, cost
+        if boxes is None:
+            boxes = Boxes(model.view, space, rules.low, rules.high)
+        self.boxes = boxes
+        self.maker = CellMaker(boxes, rules, cost)
+        if self.maker.open:
+            rule = rules.rules[self.maker.open[0].rule]
+            raise UnsupportedConstraintError(
+                f"{rule} compares columns with too many values to be tabulated."
+            )
+        self.rows = ScoreRows(model, boxes.slots, boxes.values, boxes.tree)
+        groups = space.groups
+        self.ordered = np.array([len(m) == 1 and space.numeric[m[0]] for m in groups])
+
+    def with_rules(self, rules):
+        """Return the solver for another rule set."""
+        same = np.array_equal(rules.low, self.rules.low)
+        same &= np.array_equal(rules.high, self.rules.high)
+        boxes = self.boxes if same else None
+        return type(self)(self.model, self.space, rules, self.cost, boxes)
+
+    def encode(self, table):
+        """Return the encoded rows of a table, for `solve`."""
+        return self.boxes.encode_table(table)
+
+    def solve(
+        self,
+        x,
+        goal,
+        *,
+        encoded=None,
+        lifted=-1,
+        deadline=None,
+        k=1,
+        callback=None,
+        accept=None,
+        strict=False,
+    ):
+        """Return the Solution of one query; see `Solver`.
+
+        Parameters
+        ----------
+        encoded : ndarray, default=None
+            The query's row of `encode`.
+        strict : bool, default=False
+            Whether `accept` is asked about every point.
+        """
+        if encoded is None:
+            encoded = self.boxes.encode_table(self.space.decode(x[None, :]))[0]
+        problems = [
+            self.maker.make(x, encoded, rows, lifted)
+            for rows in self.rows.alternatives(goal)
+        ]
+
+        def decide_by(cells):
+            def decide(codes, score):
+                if (score >= cells.sure).all() and not strict:
+                    return True
+                return accept is None or bool(accept(codes[None, :])[0])
+
+            return decide
+
+        found, limits, first = [], [], None
+        for _ in range(k):
+            searches = [
+                TreeSearch(
+                    cells, self.ordered, limits, decide_by(cells), deadline, callback
+                )
+                for cells in problems
+            ]
+            best, bound, done = _run(searches)
+            if first is None:
+                first = bound, done
+            if best is None:
+                break
+            point, cells = best.point, best.cells
+            found.append((cells.point(point), best.cost, done))
+            changed = point != cells.home
+            limits.append((changed, int(changed.sum()) - 1))
+            if not done or changed.sum() == 0:
+                break
+        if not found:
+            bound, done = first
+            return Solution.empty(len(x), infeasible=done, bound=bound)
+        codes = np.array([f[0] for f in found])
+        bound, done = first
+        return Solution(
+            codes,
+            self.cost.rows(x[None, :], codes),
+            np.array([f[2] for f in found]),
+            bound,
+            "optimal" if done else "feasible",
+        )
+
+
+def _run(searches):
+    """Run searches of which the best counts; return (best, bound, done)."""
+    for search in searches:
+        search.climb()
+    upper, best = np.inf, None
+    done, bound = True, np.inf
+    for search in sorted(searches, key=lambda s: s.cost):
+        search.run(upper)
+        done &= search.done
+        bound = min(bound, search.bound if not search.done else search.cost)
+        if search.point is not None and search.cost < upper:
+            upper, best = search.cost, search
+    return best, bound, done
