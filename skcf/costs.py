@@ -128,6 +128,17 @@ class BoundCost:
         self.divisor = self.weight.sum() if cost.average else 1.0
         if not self.divisor > 0:
             raise ValueError("The weights of a cost must not all be 0.")
+        # What compiled loops take, which repeat `cells` and `combine`.
+        self.ruler = (self.unit, self.up, self.down, self.categorical)
+        self.norms = tuple(
+            float(c)
+            for c in (
+                cost.l0 / self.divisor,
+                cost.l1 / self.divisor,
+                cost.l2 / self.divisor,
+                cost.linf,
+            )
+        )
 
     def cells(self, columns, before, after):
         """Return (d, g) of single cells: difference, and difference times price."""

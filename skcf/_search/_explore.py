@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
-from skcf._search._problem import Pool, rank_by
+from skcf._search._breed import breed
+from skcf._search._kernels import alike_of, once
+from skcf._search._problem import Pool, top_in_row
 from skcf._space import PAD, Candidates
 
 N_ROUNDS = 10
@@ -19,6 +21,7 @@ N_ALIKE = 4
 N_MENDED = 10
 N_REPAIRS = 64
 UNLIKELY = 0.02
+UNLIKELY_Z = float(ndtri(UNLIKELY))
 LEVEL = 0.5
 TRUST = 0.5
 
@@ -62,13 +65,6 @@ class Options:
     cost: np.ndarray
     start: np.ndarray
     size: np.ndarray
-
-    def pairs(self, rows):
-        """Return (position in `rows`, position here) of all values of queries."""
-        size = self.size[rows]
-        who = np.repeat(np.arange(len(rows)), size)
-        nth = np.arange(len(who)) - np.repeat(np.cumsum(size) - size, size)
-        return who, self.start[rows][who] + nth
 
 
 def explore(problem, pool):
@@ -122,9 +118,11 @@ class _Explorer:
 
     def _chance(self, row, guess):
         """Return the chance of candidates to be valid."""
-        spread = self.problem.effects.spread
-        width = np.maximum(self.width, np.maximum(spread, 1e-3))
-        return ndtr((guess + self.bias[row]) / width[row])
+        return ndtr((guess + self.bias[row]) / self._spread()[row])
+
+    def _spread(self):
+        """Return how far guesses may be off, for each query."""
+        return np.maximum(self.width, np.maximum(self.problem.effects.spread, 1e-3))
 
     def _hope(self, draft):
         """Return the cost that candidates save, times the chance that they do."""
@@ -186,58 +184,52 @@ class _Explorer:
         keep = np.zeros(len(row), dtype=bool)
         for some, most in ((front, N_VALUES), (~front, N_SECOND)):
             at = np.flatnonzero(some)
-            keep[at[rank_by(lot[at], (worth[at],)) < most]] = True
+            keep[at[top_in_row(lot[at], most, worth[at])]] = True
         size = np.bincount(row[keep], minlength=len(problem))
         return Options(ids[keep], gain[keep], cost[keep], np.cumsum(size) - size, size)
 
     def _compose(self, base, options):
         """Return children of the base, their children, and so on: a beam search."""
         found = [base.take(slice(0))]
+        row_of = self.bound, self.bias, self.price, UNLIKELY_Z * self._spread() - 1e-9
+        options = (options.ids, options.gain, options.cost, options.start, options.size)
         for _ in range(DEPTH):
-            who, new, draft = self._children(base, options)
-            hope = self._hope(draft)
-            hopeful = np.flatnonzero(hope > 0)
-            rank = rank_by(draft.row[hopeful], (-hope[hopeful],))
-            hopeful = hopeful[rank < 2 * N_SCORED]
-            found.append(self._put(base, who, new, draft, hopeful))
-            lack = np.maximum(0.0, -draft.guess - self.bias[draft.row])
-            fit = np.round(draft.cost + self.price[draft.row] * lack, 9)
-            short = np.flatnonzero(lack > 0)
-            short = short[rank_by(draft.row[short], (fit[short],)) < 3 * N_BEAM]
-            beam = self._put(base, who, new, draft, short)
-            first = np.sort(
-                np.unique(self.problem.key_of(beam.cands), return_index=True)[1]
+            likely, short, fit = breed(
+                (base.row, base.cands.value, base.cost, base.guess),
+                self._slots(base.cands),
+                options,
+                self.problem.values.group,
+                row_of,
+                3 * N_BEAM,
             )
-            first = first[rank_by(beam.row[first], (fit[short][first],)) < N_BEAM]
+            found.append(self._hopeful(base, *likely))
+            beam = self._put(base, *short)
+            first = once(self.problem.key_of(beam.cands))
+            first = first[top_in_row(beam.row[first], N_BEAM, fit[first])]
             base = beam.take(first)
             if not len(base):
                 break
         return Draft.concat(found)
 
-    def _children(self, base, options):
-        """Return (parent, value, draft) of every base with every value, not yet put."""
-        values, effects = self.problem.values, self.problem.effects
-        who, at = options.pairs(base.row)
-        new = options.ids[at]
-        old = np.full(len(who), PAD)
-        for slot in base.cands.value.T:
-            same = (slot[who] != PAD) & (values.group[slot[who]] == values.group[new])
-            old[same] = slot[who[same]]
-        cost = base.cost[who] + options.cost[at]
-        guess = base.guess[who] + options.gain[at]
-        swap = np.flatnonzero(old != PAD)
-        rows = base.row[who[swap]]
-        cost[swap] -= self.problem.own_cost(rows, old[swap])
-        guess[swap] -= effects.of(rows, old[swap])
-        ok = (old != new) & (cost < self.bound[base.row[who]])
-        who = who[ok]
-        draft = Draft(Candidates.unchanged(base.row[who]), cost[ok], guess[ok])
-        return who, new[ok], draft
+    def _slots(self, cands):
+        """Return the cost and the gain of each single value of candidates."""
+        shape = cands.value.shape
+        rows, ids = np.repeat(cands.row, shape[1]), cands.value.ravel()
+        cost = self.problem.own_cost(rows, ids).reshape(shape)
+        return cost, self.problem.effects.of(rows, ids).reshape(shape)
 
-    def _put(self, base, who, new, draft, at):
+    def _hopeful(self, base, who, new, told):
+        """Return the children of which there is most to hope for."""
+        draft = Draft(Candidates.unchanged(base.row[who]), told[:, 0], told[:, 1])
+        hope = self._hope(draft)
+        some = np.flatnonzero(hope > 0)
+        some = some[top_in_row(draft.row[some], 2 * N_SCORED, -hope[some])]
+        return self._put(base, who[some], new[some], told[some])
+
+    def _put(self, base, who, new, told):
         """Return children as candidates of their own."""
-        cands = base.cands.take(who[at]).put(new[at], self.problem.values)
-        return Draft(cands, draft.cost[at], draft.guess[at])
+        cands = base.cands.take(who).put(new, self.problem.values)
+        return Draft(cands, told[:, 0], told[:, 1])
 
     # -- rules --------------------------------------------------------------------
 
@@ -247,7 +239,7 @@ class _Explorer:
         draft.cost = problem.cost_of(draft.cands)
         lawful = problem.ground.mask(draft.cands)
         bad = draft.take(~lawful)
-        bad = bad.take(rank_by(bad.row, (-self._hope(bad),)) < N_MENDED)
+        bad = bad.take(top_in_row(bad.row, N_MENDED, -self._hope(bad)))
         if not len(bad):
             return draft.take(lawful)
         cands, at = problem.ground.cascade(bad.cands, problem.seed)
@@ -277,13 +269,10 @@ class _Explorer:
         hope = self._hope(draft)
         draft, hope = draft.take(hope > 0), hope[hope > 0]
         ties = draft.cands.hash(self.problem.values)
-        changed = draft.cands.changed(self.problem.values)
-        alike = np.unique(
-            np.column_stack([draft.row, changed]), axis=0, return_inverse=True
-        )[1].ravel()
-        few = rank_by(alike, (ties, -hope)) < N_ALIKE
+        alike = alike_of(draft.row, draft.cands.groups(self.problem.values))
+        few = top_in_row(alike, N_ALIKE, -hope, np.empty(0), ties)
         draft, hope, ties = draft.take(few), hope[few], ties[few]
-        return draft.take(rank_by(draft.row, (ties, -hope)) < N_SCORED)
+        return draft.take(top_in_row(draft.row, N_SCORED, -hope, np.empty(0), ties))
 
 
 def _front(lot, cost, level):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcf._search._finish import shrink
-from skcf._search._problem import Pool, rank_by, rank_in_row
+from skcf._search._problem import Pool, rank_in_row, top_in_row
 from skcf._space import PAD, Candidates, mix, uniform
 
 PATIENCE = 2
@@ -89,11 +89,18 @@ class GeneticSearch:
         pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
         lost = np.setdiff1d(rows, pool.row[pool.valid])
         if len(lost) and self.rescue is not None and not problem.meter.expired:
-            # The draws must not hang on how long the other queries took.
-            self._generation = self.max_generations
-            pool = self._restart(pool, lost)
-            pool = self._evolve(pool, lost, self.max_generations)
+            pool = self.rescued(pool, lost)
         return pool
+
+    def rescued(self, pool, rows):
+        """Return the population after the queries at `rows` were searched again.
+
+        The search goes on from `pool` and from what `rescue` returns.
+        """
+        # The draws must not hang on how long the other queries took.
+        self._generation = self.max_generations
+        pool = self._restart(pool, rows)
+        return self._evolve(pool, rows, self.max_generations)
 
     def _evolve(self, pool, rows, max_generations):
         """Return the population after the queries at `rows` have settled."""
@@ -137,20 +144,21 @@ class GeneticSearch:
         brood, cost = brood.take(near), cost[near]
         if most is not None:
             row, ties = brood.cands.row, brood.cands.hash(problem.values)
-            best = self._expected(row, cost, brood.guess, ties) < most
+            best = self._promises(row, cost, brood.guess, most, ties)
             brood, cost = brood.take(best), cost[best]
         problem.remember(brood.cands)
         return problem.score(brood.cands, cost)
 
-    def _expected(self, row, cost, guess, *ties):
-        """Return the rank of children within their query by what is expected of them.
+    def _promises(self, row, cost, guess, most, ties=None):
+        """Return the mask of the `most` children of each query to expect most of.
 
         First those that should be valid, by cost, then the others by fitness.
         """
         model = self.problem.model
         likely, margin = guess > 0, model.from_strength(guess)
         fitness = self.problem.fitness(row, cost, margin, likely)
-        return rank_by(row, (*ties, fitness, ~likely))
+        keys = [(~likely).astype(float), fitness]
+        return top_in_row(row, most, *keys, *([] if ties is None else [ties]))
 
     # -- the operators ------------------------------------------------------------
 
@@ -207,7 +215,7 @@ class GeneticSearch:
         """Return the positions of a few times more children than will be scored."""
         if not self._generation:
             return np.arange(len(row))
-        return np.flatnonzero(self._expected(row, cost, guess) < SLACK * self.q)
+        return np.flatnonzero(self._promises(row, cost, guess, SLACK * self.q))
 
     def _draw(self, g, rows, bits, m):
         """Return `m` values of a group for each row: all if there are no more."""

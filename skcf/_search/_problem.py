@@ -5,7 +5,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from skcf._search._effects import Effects
-from skcf._space import PAD, Candidates
+from skcf._search._kernels import (
+    costs,
+    first_of_each,
+    first_unseen,
+    insert,
+    ranks,
+    sort_pool,
+    top_of_each,
+)
+from skcf._space import Candidates
 
 
 @dataclass
@@ -59,6 +68,10 @@ class Problem:
         The most rows that a query may have scored.
     quick : bool, default=False
         Whether any answer will do.
+    apart : float, default=None
+        The least distance between two answers to a query.
+    ruler : BoundCost, default=None
+        What measures that distance.
     """
 
     def __init__(
@@ -73,41 +86,41 @@ class Problem:
         meter,
         max_evaluations=None,
         quick=False,
+        apart=None,
+        ruler=None,
     ):
         self.x, self.table = x, table
         self.ground, self.space, self.values = ground, ground.space, ground.values
         self.cost, self.model, self.goal = cost, model, goal
         self.seed, self.meter, self.quick = seed, meter, quick
         self.max_evaluations = max_evaluations
+        self.apart, self.ruler = apart, ruler
         self.n_scored = np.zeros(len(x), dtype=np.int64)
         self.cut = np.zeros(len(x), dtype=bool)
         self.session = model.open(table, x, self.values)
         self.effects = Effects(self.values, len(x))
         # Queries for which any answer is wanted before a cheap one.
         self.urgent = np.zeros(len(x), dtype=bool)
-        self._seen = np.empty(0, dtype=np.uint64)
+        self._seen, self._n_seen = np.zeros(1024, dtype=np.uint64), 0
 
     def __len__(self):
         return len(self.x)
 
     def cost_of(self, cands):
         """Return the cost of each candidate, from its changed cells alone."""
-        shape = cands.value.shape
-        d, g = np.zeros(shape), np.zeros(shape)
-        group = cands.groups(self.values)
-        if (self.values.single >= 0).all():
-            at = np.nonzero(cands.value != PAD)
-            ids, before = cands.value[at], cands.row[at[0]]
-            column = self.values.single[group[at]]
-            code = self.values.code_of(ids)
-            d[at], g[at] = self.cost.cells(column, self.x[before, column], code)
-        else:
-            who, column, code, slot = cands.cells(self.values)
-            ones = self.cost.cells(column, self.x[cands.row[who], column], code)
-            np.maximum.at(d, (who, slot), ones[0])
-            np.maximum.at(g, (who, slot), ones[1])
-        weight = np.append(self.cost.weight, 0.0)[group]
-        return self.cost.combine(weight, d, g)
+        values, cost = self.values, self.cost
+        return costs(
+            np.ascontiguousarray(cands.row),
+            cands.value,
+            self.x,
+            values.ptr,
+            values.col,
+            values.code,
+            values.group,
+            cost.ruler,
+            cost.weight,
+            cost.norms,
+        )
 
     def own_cost(self, rows, ids):
         """Return the cost of each single value as the only change of its query."""
@@ -115,14 +128,17 @@ class Problem:
 
     def unseen(self, cands):
         """Return the positions of candidates not scored before, each once."""
-        key = self.key_of(cands)
-        _, first = np.unique(key, return_index=True)
-        first = np.sort(first)
-        return first[~np.isin(key[first], self._seen, assume_unique=True)]
+        return first_unseen(self._seen, self.key_of(cands))
 
     def remember(self, cands):
         """Note that candidates are about to be scored."""
-        self._seen = np.concatenate([self._seen, self.key_of(cands)])
+        room = len(self._seen)
+        while room < 2 * (self._n_seen + len(cands)):
+            room *= 2
+        if room > len(self._seen):
+            old, self._seen = self._seen, np.zeros(room, dtype=np.uint64)
+            insert(self._seen, old[old != 0])
+        self._n_seen += insert(self._seen, self.key_of(cands))
 
     def key_of(self, cands):
         """Return 64 bits that stand for the query and the values of each candidate."""
@@ -168,13 +184,16 @@ class Problem:
         to the lexicographically smaller codes.
         """
         fitness = self.fitness(pool.row, pool.cost, pool.margin, pool.valid)
-        groups = pool.cands.groups(self.values)
-        ids = np.maximum(pool.cands.value, 0)
-        codes = np.where(pool.cands.value >= 0, self.values.code_of(ids), 0.0)
-        # lexsort takes the last key first; earlier slots must outrank later ones.
-        slots = [k for pair in zip(groups.T, codes.T, strict=True) for k in pair]
-        return np.lexsort(
-            [*slots[::-1], pool.cands.n_changed, fitness, ~pool.valid, pool.row]
+        values = self.values
+        return sort_pool(
+            pool.row,
+            len(self),
+            pool.valid,
+            fitness,
+            pool.cands.value,
+            values.group,
+            values.ptr,
+            values.code,
         )
 
     def fitness(self, row, cost, margin, valid):
@@ -197,21 +216,12 @@ class Problem:
     def best_of_each(self, pool):
         """Return the fittest candidate of each change set of each query, in order."""
         pool = pool.take(self.order(pool))
-        groups = pool.cands.groups(self.values)
-        key = np.column_stack([pool.row, groups])
-        first = np.sort(np.unique(key, axis=0, return_index=True)[1])
-        return pool.take(first)
+        return pool.take(first_of_each(pool.row, pool.cands.groups(self.values)))
 
 
 def rank_in_row(row):
     """Return the rank of each entry among those of its row, in the order given."""
-    order = np.argsort(row, kind="stable")
-    ordered = row[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    length = np.diff(np.append(starts, len(row)))
-    rank = np.empty(len(row), dtype=np.intp)
-    rank[order] = np.arange(len(row)) - np.repeat(starts, length)
-    return rank
+    return ranks(row, int(row.max(initial=-1)) + 1)
 
 
 def rank_by(row, keys):
@@ -220,3 +230,12 @@ def rank_by(row, keys):
     rank = np.empty(len(row), dtype=np.intp)
     rank[order] = rank_in_row(row[order])
     return rank
+
+
+def top_in_row(row, k, *keys):
+    """Return the mask of the `k` first entries of each row, sorted by `keys` in turn.
+
+    The first key counts most, ties of all keys go to the earlier entry.
+    """
+    keys = [*keys, *[np.empty(0)] * (2 - len(keys)), np.empty(0, dtype=np.uint64)]
+    return top_of_each(row, int(row.max(initial=-1)) + 1, k, *keys[:3])

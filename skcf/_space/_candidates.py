@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from skcf._space._hash import mix
-
-PAD = -1
+from skcf._space._kernels import (
+    PAD,
+    drop_values,
+    groups_of,
+    hash_values,
+    put_values,
+)
 
 
 class Candidates:
@@ -22,7 +26,8 @@ class Candidates:
 
     def __init__(self, row, value):
         self.row = row
-        self.value = value
+        self.value = np.ascontiguousarray(value)
+        self._groups = None
 
     def __len__(self):
         return len(self.row)
@@ -56,8 +61,9 @@ class Candidates:
 
     def groups(self, values):
         """Return the group of every value, the number of groups for padding."""
-        n_groups = len(values.single)
-        return np.where(self.value == PAD, n_groups, values.group[self.value])
+        if self._groups is None:
+            self._groups = groups_of(self.value, values.group, len(values.single))
+        return self._groups
 
     def changed(self, values):
         """Return the mask of changed groups, shape (n, n_groups)."""
@@ -71,21 +77,17 @@ class Candidates:
 
         Where an id is -1 the candidate stays as it is.
         """
-        group = np.where(ids == PAD, PAD, values.group[ids])
-        kept = np.where(self.groups(values) == group[:, None], PAD, self.value)
-        return Candidates(self.row, np.column_stack([kept, ids])).tidy(values)
+        ids = np.ascontiguousarray(ids)
+        return Candidates(self.row, put_values(self.value, ids, values.group))
 
     def drop(self, mask, values):
         """Return the candidates without the values at `mask`."""
-        return Candidates(self.row, np.where(mask, PAD, self.value)).tidy(values)
+        mask = np.ascontiguousarray(mask)
+        return Candidates(self.row, drop_values(self.value, mask, values.group))
 
     def tidy(self, values):
         """Sort the values of each candidate by group, padding last."""
-        group = self.groups(values)
-        order = np.argsort(group, axis=1, kind="stable")
-        value = np.take_along_axis(self.value, order, axis=1)
-        width = int((value != PAD).any(axis=0).sum())
-        return Candidates(self.row, value[:, :width])
+        return self.drop(np.zeros(self.value.shape, dtype=bool), values)
 
     def cells(self, values):
         """Return (candidate, column, code, slot) of all changed cells."""
@@ -102,8 +104,4 @@ class Candidates:
 
     def hash(self, values):
         """Return 64 bits that stand for what each candidate writes."""
-        state = np.full(len(self), 0x9E3779B97F4A7C15, dtype=np.uint64)
-        for ids in self.value.T:
-            mixed = mix(state ^ values.mark[np.maximum(ids, 0)])
-            state = np.where(ids == PAD, state, mixed)
-        return state
+        return hash_values(self.value, values.mark)

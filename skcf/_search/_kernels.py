@@ -1,0 +1,359 @@
+"""Compiled loops of the searches: costs, ranks, sets of keys, gains of values.
+
+They say what numpy could say as well, in one pass in place of many; the tests hold them
+against numpy.
+"""
+
+import numpy as np
+
+from skcf._jit import jit
+from skcf._space import PAD
+from skcf._space._kernels import mixed
+
+NONE = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@jit
+def cells_of(j, before, after, ruler):
+    """Return (difference, difference times price) of one cell of column `j`."""
+    unit, up, down, categorical = ruler
+    absent = (before != before) or (after != after)
+    if absent:
+        apart = (before != before) != (after != after)
+        return (1.0, 1.0) if apart else (0.0, 0.0)
+    step = (after - before) / unit[j]
+    if categorical[j]:
+        d = 1.0 if step != 0.0 else 0.0
+        return d, d
+    d = abs(step)
+    return d, d * (up[j] if step > 0 else down[j])
+
+
+@jit
+def costs(row, value, x, ptr, col, code, group, ruler, weight, norms):
+    """Return the cost of each candidate, added up value after value."""
+    out = np.empty(len(row))
+    l0, l1, l2, linf = norms
+    for i in range(len(row)):
+        n0, n1, n2, top = 0.0, 0.0, 0.0, 0.0
+        for s in range(value.shape[1]):
+            v = value[i, s]
+            if v == PAD:
+                continue
+            d, g = 0.0, 0.0
+            for c in range(ptr[v], ptr[v + 1]):
+                one = cells_of(col[c], x[row[i], col[c]], code[c], ruler)
+                d, g = max(d, one[0]), max(g, one[1])
+            w = weight[group[v]]
+            n0 += w if d > 0 else 0.0
+            n1 += w * g
+            n2 += w * (g * g)
+            top = max(top, w * g)
+        total = 0.0
+        if l0 != 0:
+            total += l0 * n0
+        if l1 != 0:
+            total += l1 * n1
+        if l2 != 0:
+            total += l2 * n2
+        if linf != 0:
+            total += linf * top
+        out[i] = total
+    return out
+
+
+@jit
+def ranks(row, n):
+    """Return the rank of each entry among those of its row, in the order given."""
+    seen = np.zeros(n, np.int64)
+    out = np.empty(len(row), np.int64)
+    for i in range(len(row)):
+        out[i] = seen[row[i]]
+        seen[row[i]] += 1
+    return out
+
+
+@jit
+def _spot(table, key):
+    """Return where a key is in a table of a power of two, or where it would go."""
+    last = np.uint64(len(table) - 1)
+    at = key & last
+    while table[at] != NONE and table[at] != key:
+        at = (at + ONE) & last
+    return at
+
+
+@jit
+def insert(table, keys):
+    """Put keys into a table that has room; return how many were new."""
+    new = 0
+    for key in keys:
+        key = key if key != NONE else ONE
+        at = _spot(table, key)
+        if table[at] == NONE:
+            table[at] = key
+            new += 1
+    return new
+
+
+@jit
+def first_unseen(table, keys):
+    """Return the positions of keys that are not in a table, each once."""
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    met = np.zeros(size, np.uint64)
+    out = np.empty(len(keys), np.int64)
+    n = 0
+    for i in range(len(keys)):
+        key = keys[i] if keys[i] != NONE else ONE
+        at = _spot(met, key)
+        if met[at] != NONE:
+            continue
+        met[at] = key
+        if table[_spot(table, key)] == NONE:
+            out[n] = i
+            n += 1
+    return out[:n].copy()
+
+
+@jit
+def _ahead(i, j, first, second, third):
+    """Tell whether entry `i` comes before `j`; of equals the earlier one does."""
+    if first[i] != first[j]:
+        return first[i] < first[j]
+    if len(second) and second[i] != second[j]:
+        return second[i] < second[j]
+    if len(third) and third[i] != third[j]:
+        return third[i] < third[j]
+    return i < j
+
+
+@jit
+def top_of_each(row, n, k, first, second, third):
+    """Return the mask of the `k` first entries of each of `n` rows.
+
+    They are sorted by the keys in turn, and by position; an empty key is none. The
+    last of those kept so far stands on top of a heap.
+    """
+    out = np.ones(len(row), np.bool_)
+    size = np.zeros(n, np.int64)
+    for r in row:
+        size[r] += 1
+    room = np.zeros(n + 1, np.int64)
+    for r in range(n):
+        room[r + 1] = room[r] + (k if size[r] > k else 0)
+    heap = np.empty(room[n], np.int64)
+    held = np.zeros(n, np.int64)
+    for i in range(len(row)):
+        r = row[i]
+        if size[r] <= k:
+            continue
+        part = heap[room[r] : room[r + 1]]
+        if held[r] < k:
+            rise(part, held[r], i, first, second, third)
+            held[r] += 1
+            continue
+        if k == 0 or _ahead(part[0], i, first, second, third):
+            out[i] = False
+            continue
+        out[part[0]] = False
+        sink(part, i, first, second, third)
+    return out
+
+
+@jit
+def rise(heap, t, i, first, second, third):
+    """Add entry `i` to a heap of `t` entries."""
+    while t > 0 and _ahead(heap[(t - 1) // 2], i, first, second, third):
+        heap[t] = heap[(t - 1) // 2]
+        t = (t - 1) // 2
+    heap[t] = i
+
+
+@jit
+def sink(heap, i, first, second, third):
+    """Replace the top of a heap by entry `i`."""
+    t = 0
+    while True:
+        below = 2 * t + 1
+        if below >= len(heap):
+            break
+        if below + 1 < len(heap) and _ahead(
+            heap[below], heap[below + 1], first, second, third
+        ):
+            below += 1
+        if _ahead(heap[below], i, first, second, third):
+            break
+        heap[t] = heap[below]
+        t = below
+    heap[t] = i
+
+
+@jit
+def _fitter(i, j, valid, fitness, n_changed, value, group, ptr, code):
+    """Tell whether candidate `i` of a query stands before `j`."""
+    if valid[i] != valid[j]:
+        return valid[i]
+    if fitness[i] != fitness[j]:
+        return fitness[i] < fitness[j]
+    if n_changed[i] != n_changed[j]:
+        return n_changed[i] < n_changed[j]
+    for s in range(value.shape[1]):
+        v, w = value[i, s], value[j, s]
+        if v == PAD or w == PAD:
+            if v != w:
+                return w == PAD
+            continue
+        if group[v] != group[w]:
+            return group[v] < group[w]
+        a, b = code[ptr[v]], code[ptr[w]]
+        if a != b and (a == a or b == b):
+            return a < b or b != b
+    return i < j
+
+
+@jit
+def sort_pool(row, n, valid, fitness, value, group, ptr, code):
+    """Return the positions that sort candidates by row, the fittest first."""
+    size = np.zeros(n + 1, np.int64)
+    n_changed = np.zeros(len(row), np.int64)
+    for i in range(len(row)):
+        size[row[i] + 1] += 1
+        for s in range(value.shape[1]):
+            n_changed[i] += value[i, s] != PAD
+    for r in range(n):
+        size[r + 1] += size[r]
+    free = size[:-1].copy()
+    order = np.empty(len(row), np.int64)
+    for i in range(len(row)):
+        order[free[row[i]]] = i
+        free[row[i]] += 1
+    spare = np.empty(len(row), np.int64)
+    for r in range(n):
+        begin, end = size[r], size[r + 1]
+        step = 1
+        while step < end - begin:
+            for low in range(begin, end, 2 * step):
+                middle, high = min(low + step, end), min(low + 2 * step, end)
+                a, b = low, middle
+                for t in range(low, high):
+                    left = b >= high
+                    if not left and a < middle:
+                        left = not _fitter(
+                            order[b], order[a], valid, fitness, n_changed,
+                            value, group, ptr, code,
+                        )  # fmt: skip
+                    if left:
+                        spare[t] = order[a]
+                        a += 1
+                    else:
+                        spare[t] = order[b]
+                        b += 1
+            order[begin:end] = spare[begin:end]
+            step *= 2
+    return order
+
+
+@jit
+def _set_keys(row, groups):
+    """Return 64 bits for the row and the set of groups of each candidate."""
+    keys = np.empty(len(row), np.uint64)
+    for i in range(len(row)):
+        keys[i] = mixed(np.uint64(row[i]))
+        for s in range(groups.shape[1]):
+            keys[i] = mixed(keys[i] ^ np.uint64(groups[i, s]))
+    return keys
+
+
+@jit
+def once(keys):
+    """Return the positions of the first of equal keys."""
+    return first_unseen(np.zeros(1, np.uint64), keys)
+
+
+@jit
+def first_of_each(row, groups):
+    """Return the positions of the first of each set of groups of each row."""
+    return once(_set_keys(row, groups))
+
+
+@jit
+def alike_of(row, groups):
+    """Return a number for each set of groups of each row, from 0 on."""
+    keys = _set_keys(row, groups)
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    table, number = np.zeros(size, np.uint64), np.empty(size, np.int64)
+    out = np.empty(len(keys), np.int64)
+    n = 0
+    for i in range(len(keys)):
+        key = keys[i] if keys[i] != NONE else ONE
+        at = _spot(table, key)
+        if table[at] == NONE:
+            table[at], number[at] = key, n
+            n += 1
+        out[i] = number[at]
+    return out
+
+
+@jit
+def nearest_gains(keys, gains, rows, ids, group, size):
+    """Return the gains of the nearest values of the same group, 0 if none."""
+    out = np.zeros(len(ids))
+    for i in range(len(ids)):
+        v = ids[i]
+        if v == PAD or not len(keys):
+            continue
+        key = rows[i] * size + min(v, size - 1)
+        at = np.searchsorted(keys, key)
+        gap = -1
+        for near in (min(at, len(keys) - 1), max(at - 1, 0)):
+            known = keys[near]
+            if known // size != rows[i] or group[known % size] != group[v]:
+                continue
+            distance = abs(known - key)
+            if gap < 0 or distance < gap:
+                out[i], gap = gains[near], distance
+    return out
+
+
+@jit
+def correct(entries, n_groups, weight, left, ridge, n_sweeps):
+    """Return what ridge regression adds to gains; `left` becomes the residuals.
+
+    Gauss-Seidel, a group at a time: a candidate has one value of a group at most.
+    `entries` says whose each entry is and which value, then the group of each value.
+    """
+    who, at, group = entries
+    n_keys = len(group)
+    extra, mass = np.zeros(n_keys), np.zeros(n_keys)
+    first = np.zeros(n_groups + 1, np.int64)
+    for e in range(len(who)):
+        mass[at[e]] += weight[who[e]]
+        first[group[at[e]] + 1] += 1
+    for g in range(n_groups):
+        first[g + 1] += first[g]
+    free = first[:-1].copy()
+    order = np.empty(len(who), np.int64)
+    for e in range(len(who)):
+        order[free[group[at[e]]]] = e
+        free[group[at[e]]] += 1
+    mass += ridge
+    step, move = np.zeros(n_keys), np.zeros(n_keys)
+    turn = np.full(n_keys, -1)
+    for sweep in range(n_sweeps):
+        for g in range(n_groups):
+            lot = order[first[g] : first[g + 1]]
+            for e in lot:
+                step[at[e]] += weight[who[e]] * left[who[e]]
+            for e in lot:
+                k = at[e]
+                if turn[k] != sweep:
+                    move[k] = (step[k] - ridge * extra[k]) / mass[k]
+                    extra[k] += move[k]
+                    step[k], turn[k] = 0.0, sweep
+                left[who[e]] -= move[k]
+    return extra

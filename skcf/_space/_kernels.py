@@ -1,0 +1,95 @@
+"""Compiled loops over candidates."""
+
+import numpy as np
+
+from skcf._jit import jit
+
+PAD = -1
+SEED = np.uint64(0x9E3779B97F4A7C15)
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+LONG, MIDDLE, SHORT = np.uint64(31), np.uint64(30), np.uint64(27)
+
+
+@jit
+def mixed(state):
+    """Return well-mixed 64 bits of 64 bits."""
+    state = state + SEED
+    state = (state ^ (state >> MIDDLE)) * FIRST
+    state = (state ^ (state >> SHORT)) * SECOND
+    return state ^ (state >> LONG)
+
+
+@jit
+def hash_values(value, mark):
+    """Return 64 bits for the marks of the values of each candidate."""
+    out = np.full(len(value), SEED)
+    for i in range(len(value)):
+        for s in range(value.shape[1]):
+            if value[i, s] != PAD:
+                out[i] = mixed(out[i] ^ mark[value[i, s]])
+    return out
+
+
+@jit
+def groups_of(value, group, n_groups):
+    """Return the group of every value, `n_groups` for padding."""
+    out = np.empty(value.shape, np.int64)
+    for i in range(len(value)):
+        for s in range(value.shape[1]):
+            v = value[i, s]
+            out[i, s] = n_groups if v == PAD else group[v]
+    return out
+
+
+@jit
+def put_values(value, ids, group):
+    """Return the values with one more each, in place of that of its group, tidy.
+
+    A padding as the one more leaves a candidate with what it has.
+    """
+    n, width = value.shape
+    wide = np.empty((n, width + 1), np.int64)
+    most = 0
+    for i in range(n):
+        new, count = ids[i], 0
+        for s in range(width):
+            v = value[i, s]
+            if v != PAD and (new == PAD or group[v] != group[new]):
+                wide[i, count] = v
+                count += 1
+        if new != PAD:
+            wide[i, count] = new
+            count += 1
+        _sort(wide[i], count, group)
+        wide[i, count:] = PAD
+        most = max(most, count)
+    return wide[:, :most].copy()
+
+
+@jit
+def drop_values(value, mask, group):
+    """Return the values without those at `mask`, tidy."""
+    n, width = value.shape
+    wide = np.empty((n, width), np.int64)
+    most = 0
+    for i in range(n):
+        count = 0
+        for s in range(width):
+            if value[i, s] != PAD and not mask[i, s]:
+                wide[i, count] = value[i, s]
+                count += 1
+        _sort(wide[i], count, group)
+        wide[i, count:] = PAD
+        most = max(most, count)
+    return wide[:, :most].copy()
+
+
+@jit
+def _sort(line, count, group):
+    """Sort the first values of a candidate by group, in place and stable."""
+    for s in range(1, count):
+        v, t = line[s], s
+        while t > 0 and group[line[t - 1]] > group[v]:
+            line[t] = line[t - 1]
+            t -= 1
+        line[t] = v

@@ -1,0 +1,247 @@
+"""Compiled loops against what numpy says in several passes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skcf._search import Problem
+from skcf._search._breed import breed
+from skcf._search._effects import N_SWEEPS, RIDGE
+from skcf._search._kernels import (
+    alike_of,
+    correct,
+    first_unseen,
+    insert,
+    nearest_gains,
+    once,
+    sort_pool,
+)
+from skcf._search._problem import rank_by, rank_in_row, top_in_row
+from skcf._space import PAD, Candidates, FeatureSpace
+from skcf.costs import Cost
+
+FEW = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def space_of(rng, groups=()):
+    X = rng.integers(0, 6, (40, 5)) / 2.0
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[0] = 1.0
+    return FeatureSpace(X, categorical_features=[4], groups=groups, allow_missing=True)
+
+
+def some_candidates(rng, values, n, n_rows):
+    """Return tidy candidates of random values, some without any."""
+    n_groups = len(values.single)
+    size = np.diff(values.offsets)
+    ids = values.offsets[:-1] + (rng.random((n, n_groups)) * size).astype(np.intp)
+    ids[rng.random(ids.shape) < 0.5] = PAD
+    return Candidates(rng.integers(0, n_rows, n), ids).tidy(values)
+
+
+class Bare:
+    """What `Problem.cost_of` reads of a problem."""
+
+    def __init__(self, x, values, cost):
+        self.x, self.values, self.cost = x, values, cost
+
+
+# -- costs -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [(), ((0, 2),)])
+@FEW
+@given(seed=seeds)
+def test_costs_are_those_of_full_rows(groups, seed):
+    rng = np.random.default_rng(seed)
+    space = space_of(rng, groups)
+    norms = rng.random(4) * (rng.random(4) < 0.7) + np.array([0, 1e-3, 0, 0])
+    names = list(space.names)
+    cost = Cost(
+        *norms,
+        weights={names[0]: 3.0},
+        up={names[1]: 2.0},
+        down={names[2]: 0.5},
+        scale="std",
+        average=bool(seed % 2),
+    )._bind(space)
+    x = np.where(rng.random((7, 5)) < 0.2, np.nan, rng.integers(0, 6, (7, 5)) / 2.0)
+    cands = some_candidates(rng, space.values, 60, len(x))
+    told = Problem.cost_of(Bare(x, space.values, cost), cands)
+    before = x[cands.row]
+    truth = cost.rows(before, cands.codes(x, space.values))
+    np.testing.assert_allclose(told, truth, rtol=1e-12, atol=1e-15)
+
+
+# -- ranks and sets ----------------------------------------------------------------
+
+
+@FEW
+@given(seed=seeds, k=st.integers(0, 9))
+def test_the_top_of_each_row_is_that_of_a_full_sort(seed, k):
+    rng = np.random.default_rng(seed)
+    row = rng.integers(0, 5, 80)
+    first = rng.integers(0, 4, 80).astype(float)
+    second = rng.integers(0, 3, 80).astype(float)
+    third = rng.integers(0, 3, 80).astype(np.uint64)
+    told = top_in_row(row, k, first, second, third)
+    assert (told == (rank_by(row, (third, second, first)) < k)).all()
+    assert (top_in_row(row, k, first) == (rank_by(row, (first,)) < k)).all()
+
+
+@FEW
+@given(seed=seeds)
+def test_unseen_keys_are_told_once(seed):
+    rng = np.random.default_rng(seed)
+    old, keys = rng.integers(0, 40, (2, 60)).astype(np.uint64)
+    table = np.zeros(256, dtype=np.uint64)
+    assert insert(table, old) == len(np.unique(old)) - ((old == 0) & (1 in old)).any()
+    _, first = np.unique(keys, return_index=True)
+    fresh = [i for i in np.sort(first) if keys[i] not in old]
+    if not {0, 1} & {*keys.tolist(), *old.tolist()}:
+        assert first_unseen(table, keys).tolist() == fresh
+        assert once(keys).tolist() == np.sort(first).tolist()
+
+
+@FEW
+@given(seed=seeds)
+def test_equal_sets_of_groups_share_a_number(seed):
+    rng = np.random.default_rng(seed)
+    values = space_of(rng).values
+    cands = some_candidates(rng, values, 50, 3)
+    key = np.column_stack([cands.row, cands.changed(values)])
+    _, truth = np.unique(key, axis=0, return_inverse=True)
+    told = alike_of(cands.row, cands.groups(values))
+    assert len(set(zip(told, truth.ravel(), strict=True))) == len(np.unique(truth))
+    assert len(np.unique(told)) == len(np.unique(truth))
+
+
+@FEW
+@given(seed=seeds)
+def test_a_pool_is_sorted_as_by_lexsort(seed):
+    rng = np.random.default_rng(seed)
+    values = space_of(rng).values
+    cands = some_candidates(rng, values, 90, 4)
+    valid = rng.random(90) < 0.5
+    fitness = rng.integers(0, 3, 90) / 4
+    args = cands.value, values.group, values.ptr, values.code
+    told = sort_pool(cands.row, 4, valid, fitness, *args)
+    groups = cands.groups(values)
+    codes = np.where(
+        cands.value == PAD, 0.0, values.code_of(np.maximum(cands.value, 0))
+    )
+    slots = [k for pair in zip(groups.T, codes.T, strict=True) for k in pair]
+    keys = [*slots[::-1], cands.n_changed, fitness, ~valid, cands.row]
+    assert told.tolist() == np.lexsort(keys).tolist()
+
+
+# -- gains of values ---------------------------------------------------------------
+
+
+@FEW
+@given(seed=seeds)
+def test_the_nearest_gain_is_looked_up_in_the_group_of_a_query(seed):
+    rng = np.random.default_rng(seed)
+    group = np.sort(rng.integers(0, 3, 12))
+    keys = np.unique(rng.integers(0, 3 * 12, 10))
+    gains = rng.normal(size=len(keys))
+    rows, ids = rng.integers(0, 3, 40), rng.integers(-1, 12, 40)
+    told = nearest_gains(keys, gains, rows, ids, group, 12)
+    for row, v, gain in zip(rows, ids, told, strict=True):
+        same = (keys // 12 == row) & (group[keys % 12] == group[v])
+        gap = np.abs(keys % 12 - v)[same]
+        if v == PAD or not len(gap):
+            assert gain == 0
+        else:
+            assert gain in gains[same][gap == gap.min()]
+
+
+@FEW
+@given(seed=seeds)
+def test_ridge_regression_takes_a_group_at_a_time(seed):
+    rng = np.random.default_rng(seed)
+    n, n_groups = 50, 4
+    group = np.sort(rng.integers(0, n_groups, 15))
+    chosen = rng.random((n, n_groups)) < 0.6
+    at = np.array(
+        [
+            [rng.choice(f) if len(f := np.flatnonzero(group == g)) else 0]
+            for g in range(n_groups)
+            for _ in range(n)
+        ]
+    ).reshape(n_groups, n)
+    chosen &= np.isin(np.arange(n_groups), group)
+    who, g = np.nonzero(chosen)
+    at = at[g, who]
+    weight, left = rng.random(n), rng.normal(size=n)
+    extra, rest = np.zeros(15), left.copy()
+    mass = np.bincount(at, weight[who], minlength=15) + RIDGE
+    for _ in range(N_SWEEPS):
+        for h in range(n_groups):
+            lot = g == h
+            step = np.bincount(at[lot], (weight * rest)[who[lot]], minlength=15)
+            step = np.where(group == h, (step - RIDGE * extra) / mass, 0.0)
+            extra += step
+            rest[who[lot]] -= step[at[lot]]
+    told = correct((who, at, group), n_groups, weight, left, RIDGE, N_SWEEPS)
+    np.testing.assert_allclose(told, extra, atol=1e-12)
+    np.testing.assert_allclose(left, rest, atol=1e-12)
+
+
+# -- the beam ----------------------------------------------------------------------
+
+
+@FEW
+@given(seed=seeds)
+def test_children_are_every_draft_with_every_option(seed):
+    rng = np.random.default_rng(seed)
+    values = space_of(rng).values
+    base = some_candidates(rng, values, 12, 3)
+    cost, guess = rng.random(12), rng.normal(size=12)
+    slots = rng.random((2, *base.value.shape)) / 4
+    size = rng.integers(0, 6, 3)
+    ids = np.concatenate(
+        [np.sort(rng.choice(values.n_observed, s, replace=False)) for s in size]
+    )
+    gain, price = rng.normal(size=len(ids)), rng.random(len(ids))
+    start = np.cumsum(size) - size
+    bound, bias = rng.random(3) + 0.5, rng.normal(size=3) / 10
+    worth, floor = rng.random(3), rng.normal(size=3)
+    likely, short, fit = breed(
+        (base.row, base.value, cost, guess),
+        tuple(slots),
+        (ids, gain, price, start, size),
+        values.group,
+        (bound, bias, worth, floor),
+        4,
+    )
+    children = []
+    for i, row in enumerate(base.row):
+        for t in range(start[row], start[row] + size[row]):
+            c, e = cost[i] + price[t], guess[i] + gain[t]
+            same = np.flatnonzero(base.groups(values)[i] == values.group[ids[t]])
+            if len(same):
+                c, e = c - slots[0][i, same[0]], e - slots[1][i, same[0]]
+            if c < bound[row] and ids[t] not in base.value[i]:
+                children.append((i, ids[t], c, e))
+    who, new, c, e = (
+        map(np.array, zip(*children, strict=True)) if children else [[]] * 4
+    )
+    who = np.array(who, dtype=np.intp)
+    row = base.row[who]
+    hopeful = e + bias[row] > floor[row] if len(who) else np.zeros(0, bool)
+    assert likely[0].tolist() == who[hopeful].tolist()
+    assert likely[2][:, 1].tolist() == (e[hopeful].tolist() if len(who) else [])
+    lack = -(e + bias[row]) if len(who) else np.zeros(0)
+    lacking = np.flatnonzero(lack > 0)
+    key = np.round(c + worth[row] * lack, 9)[lacking] if len(who) else np.zeros(0)
+    lacking = lacking[rank_by(row[lacking], (key,)) < 4]
+    assert short[0].tolist() == who[lacking].tolist()
+    assert short[1].tolist() == [new[i] for i in lacking]
+    assert (np.diff(fit[np.argsort(fit)]) >= 0).all() and len(fit) == len(lacking)
+
+
+def test_the_rank_of_nothing_is_nothing():
+    assert len(rank_in_row(np.empty(0, dtype=np.intp))) == 0
