@@ -7,11 +7,11 @@ import numpy as np
 from scipy.special import expit
 from sklearn import get_config
 from sklearn.base import is_classifier, is_regressor
-from sklearn.frozen import FrozenEstimator
 
 from skcf._model._goal import TOLERANCE
-from skcf._model._trees import FlatTrees
-from skcf._model._view import read_view
+from skcf._model._read_view import name_of, read_view
+from skcf._model._threads import SingleThread
+from skcf._model._wrappers import nested
 
 N_SAMPLE = 200
 MAX_ROWS = 50_000
@@ -48,18 +48,20 @@ class BlackBox:
     decision values, the prediction of a regressor, or class positions where the
     estimator has nothing but predict. Which of them, and where the boundary lies, is
     settled once on sample rows so that the sign of the margin agrees with predict.
-    The margin guides a search; predict decides.
+    The margin guides a search; predict decides. Unless `read` is False, the model is
+    read as a view over the space of a table.
     """
 
-    def __init__(self, estimator, space, X, y=None, threshold=None):
+    def __init__(self, estimator, space, X, y=None, threshold=None, read=True):
         self.estimator = estimator
+        self._threads, self.rate = SingleThread(), 0.0
         self.space = space
         self.regression = _is_regression(estimator)
         self.bare = _wants_arrays(estimator, space.container.kind)
         rows = np.unique(np.linspace(0, len(X) - 1, N_SAMPLE).astype(np.intp))
         sample = space.container.take(X, rows)
         start = time.perf_counter()
-        prediction = np.asarray(estimator.predict(self.input(sample)))
+        prediction = self._ask("predict", sample)
         self.rate = (time.perf_counter() - start) / len(rows)
         if prediction.ndim > 1 and prediction.shape[1:] != (1,):
             raise ValueError(
@@ -72,7 +74,7 @@ class BlackBox:
         if self.regression:
             centre = np.abs(prediction).max() if len(prediction) else 1.0
             self.scale = float(max(centre, np.finfo(float).tiny))
-            self.view = read_view(self, X)
+            self.view = read_view(self, X) if read else None
             return
         classes = getattr(estimator, "classes_", None)
         if classes is None:
@@ -85,11 +87,11 @@ class BlackBox:
         if threshold is not None and not hasattr(estimator, "predict_proba"):
             raise ValueError(
                 f"threshold={threshold} needs an estimator with predict_proba; "
-                f"{type(estimator).__name__} has none."
+                f"{name_of(estimator)} has none."
             )
         self.has_proba = hasattr(estimator, "predict_proba")
         self._calibrate(sample, self.positions(prediction))
-        self.view = read_view(self, X)
+        self.view = read_view(self, X) if read else None
 
     # -- calling the model --------------------------------------------------------
 
@@ -99,7 +101,7 @@ class BlackBox:
 
     def predict(self, table):
         """Return the model's own prediction, one-dimensional."""
-        return np.ravel(np.asarray(self.estimator.predict(self.input(table))))
+        return np.ravel(self._ask("predict", table))
 
     def positions(self, labels):
         """Return the position in ``classes_`` of each label."""
@@ -110,23 +112,24 @@ class BlackBox:
 
     def output(self, table):
         """Return (scores, probabilities) of a table; the latter where needed."""
-        X = self.input(table)
         if self.regression or self.method == "predict":
-            scores = np.ravel(np.asarray(self.estimator.predict(X)))
+            scores = self.predict(table)
             if not self.regression:
                 scores = self.positions(scores)
             scores = scores.astype(np.float64)
         else:
-            scores = self._scores(self.method, X)
+            scores = self._scores(self.method, table)
         if self.method == "predict_proba":
             return scores, scores
-        return scores, self._scores("predict_proba", X) if self.needs_proba else None
+        return scores, self._scores(
+            "predict_proba", table
+        ) if self.needs_proba else None
 
     def probability(self, table):
         """Return the probabilities of all classes, None where there are none."""
         if self.regression or not self.has_proba:
             return None
-        return self._scores("predict_proba", self.input(table))
+        return self._scores("predict_proba", table)
 
     def open(self, table, x, values):
         """Return a session that scores candidates: by the view if there is one."""
@@ -160,7 +163,7 @@ class BlackBox:
     @property
     def compiled(self):
         """Whether the model is read as trees, which compiled code walks through."""
-        return isinstance(getattr(self.view, "kernel", None), FlatTrees)
+        return self.view is not None and self.view.compiled
 
     @property
     def batch(self):
@@ -252,7 +255,7 @@ class BlackBox:
             if hasattr(self.estimator, m)
         ]
         for method in options:
-            scores = self._scores(method, self.input(sample))
+            scores = self._scores(method, sample)
             self.method = method
             if scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 2):
                 if len(self.classes_) != 2:
@@ -274,8 +277,12 @@ class BlackBox:
                     return
         self.method, self.cut, self.scale = "predict", None, 1.0
 
-    def _scores(self, method, X):
-        return np.asarray(getattr(self.estimator, method)(X), dtype=np.float64)
+    def _scores(self, method, table):
+        return self._ask(method, table).astype(np.float64, copy=False)
+
+    def _ask(self, method, table):
+        with self._threads.limit(len(table), self.rate):
+            return np.asarray(getattr(self.estimator, method)(self.input(table)))
 
 
 class BlackBoxSession:
@@ -294,10 +301,11 @@ class BlackBoxSession:
 
 def _told(estimator):
     """Return the threshold that a threshold classifier names, nan if there is none."""
-    if isinstance(estimator, FrozenEstimator):
-        estimator = estimator.estimator
-    cut = getattr(estimator, "best_threshold_", getattr(estimator, "threshold", None))
-    return float(cut) if isinstance(cut, Real) else np.nan
+    for layer in nested(estimator):
+        cut = getattr(layer, "best_threshold_", getattr(layer, "threshold", None))
+        if isinstance(cut, Real):
+            return float(cut)
+    return np.nan
 
 
 def _boundary(score, predicted):

@@ -33,12 +33,15 @@ class Layers:
     link: str
     method: str
 
+    coding = "numbers"
+
     def __repr__(self):
         return f"{len(self.weights)} layers"
 
     def encode(self, table):
         """Return what the estimator takes as a matrix of numbers."""
-        return table if hasattr(table, "dtype") else table.to_numpy()
+        table = table if hasattr(table, "dtype") else table.to_numpy()
+        return table.astype(np.float64) if table.dtype == object else table
 
     def open(self, rows):
         """Return a session over encoded base rows."""
@@ -70,21 +73,27 @@ class LayersSession:
         return self.layers.finish(self.first[row] + step @ self.layers.weights[0])
 
 
-def read_layers(estimator):
-    """Return the layers of a fitted linear model or network, None for another one."""
+def read_layers(estimator, method):
+    """Return the layers behind a fitted estimator's method, None where unknown."""
     module = type(estimator).__module__
-    if not module.startswith("sklearn."):
+    if not hasattr(estimator, method):
         return None
     if module.startswith("sklearn.neural_network._multilayer_perceptron"):
-        return _read_network(estimator)
-    if module.startswith(("sklearn.linear_model.", "sklearn.svm._classes")):
-        return _read_linear(estimator)
+        return _read_network(estimator, method)
+    if module.startswith(_LINEAR):
+        return _read_linear(estimator, method)
     return None
 
 
-def _read_network(estimator):
+_LINEAR = ("sklearn.linear_model.", "sklearn.svm._classes", "sklearn.discriminant_")
+
+
+def _read_network(estimator, method):
     classifier = hasattr(estimator, "classes_")
-    link = {"identity": "flat", "logistic": "pair", "softmax": "softmax"}
+    links = {"identity": "flat", "exp": "exp", "logistic": "pair", "softmax": "softmax"}
+    link = links.get(estimator.out_activation_)
+    if link is None or method != ("predict_proba" if classifier else "predict"):
+        return None
     if classifier and getattr(estimator, "n_outputs_", 1) > 1:
         if estimator.out_activation_ != "softmax":
             return None
@@ -94,12 +103,12 @@ def _read_network(estimator):
         tuple(np.asarray(w, dtype=np.float64) for w in estimator.coefs_),
         tuple(np.asarray(b, dtype=np.float64) for b in estimator.intercepts_),
         estimator.activation,
-        link[estimator.out_activation_],
-        "predict_proba" if classifier else "predict",
+        link,
+        method,
     )
 
 
-def _read_linear(estimator):
+def _read_linear(estimator, method):
     coef = getattr(estimator, "coef_", None)
     if coef is None or sparse.issparse(coef):
         return None
@@ -107,32 +116,62 @@ def _read_linear(estimator):
     bias = np.atleast_1d(np.asarray(estimator.intercept_, dtype=np.float64))
     if len(bias) == 1:
         bias = np.repeat(bias, len(coef))
-    if not hasattr(estimator, "classes_"):
-        if len(coef) > 1 or type(estimator).__name__.endswith(_CURVED):
+    if method == "predict":
+        if hasattr(estimator, "classes_") or len(coef) > 1:
             return None
-        return Layers((coef.T,), (bias,), "identity", "flat", "predict")
-    if not hasattr(estimator, "decision_function"):
-        return None
-    if not hasattr(estimator, "predict_proba"):
-        link, method = ("flat" if len(coef) == 1 else "wide"), "decision_function"
+        link = "exp" if _has_log_link(estimator) else "flat"
+    elif method == "decision_function":
+        link = "flat" if len(coef) == 1 else "wide"
+    elif getattr(estimator, "loss", None) == "modified_huber":
+        link = "clipped pair" if len(coef) == 1 else "clipped shares"
     elif len(coef) == 1:
-        link, method = "pair", "predict_proba"
+        link = "pair"
     else:
-        link, method = "softmax", "predict_proba"
+        one_vs_rest = type(estimator).__name__ == "SGDClassifier"
+        link = "shares" if one_vs_rest else "softmax"
     return Layers((coef.T,), (bias,), "identity", link, method)
 
 
-# Regressors whose prediction is not the linear sum itself.
-_CURVED = ("PoissonRegressor", "GammaRegressor", "TweedieRegressor")
+def _has_log_link(estimator):
+    """Whether a regressor predicts the exponential of the linear sum."""
+    kind = type(estimator).__name__
+    if kind == "TweedieRegressor" and estimator.link == "auto":
+        return estimator.power > 0
+    return kind in _LOG_LINK or getattr(estimator, "link", None) == "log"
+
+
+_LOG_LINK = ("PoissonRegressor", "GammaRegressor")
 
 
 def _linked(out, link):
     match link:
         case "flat":
             return out[:, 0]
+        case "exp":
+            return np.exp(out[:, 0])
         case "pair":
-            p = expit(out[:, 0])
-            return np.column_stack([1.0 - p, p])
+            return _pair(expit(out[:, 0]))
+        case "clipped pair":
+            return _pair(_clipped(out[:, 0]))
         case "softmax":
             return softmax(out, axis=1)
+        case "shares":
+            return shares(expit(out))
+        case "clipped shares":
+            return shares(_clipped(out))
     return out
+
+
+def _pair(p):
+    return np.column_stack([1.0 - p, p])
+
+
+def _clipped(out):
+    return (np.clip(out, -1.0, 1.0) + 1.0) / 2.0
+
+
+def shares(parts):
+    """Return rows divided by their sums, equal shares where all is zero."""
+    total = parts.sum(axis=1, keepdims=True)
+    equal = np.full_like(parts, 1.0 / parts.shape[1])
+    return np.divide(parts, total, out=equal, where=total != 0)

@@ -39,16 +39,11 @@ class Encoding:
 
     @classmethod
     def learn(cls, transform, space):
-        """Return the encoding of a fitted transformer, None if there is none."""
-        codes = _some_rows(space, _n_trial(space))
-        try:
-            return cls._by_trial(transform, space, codes)
-        except (TypeError, ValueError):
-            # A transformer that turns down a mixture of values is no table.
-            return None
+        """Return the encoding of a fitted transformer, None if columns mix.
 
-    @classmethod
-    def _by_trial(cls, transform, space, codes):
+        What the transformer raises for a mixture of values is passed on.
+        """
+        codes = _some_rows(space, _n_trial(space))
         base = _dense(transform(space.decode(codes)))
         group_of = np.full(base.shape[1], -1)
         for g, members in enumerate(space.groups):

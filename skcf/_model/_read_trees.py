@@ -1,5 +1,7 @@
 """Fitted tree ensembles of scikit-learn, XGBoost and LightGBM, read as flat arrays."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from skcf._model._read_boosters import read_lightgbm, read_xgboost
@@ -14,14 +16,34 @@ _LINKS = {
 }
 
 
-def read_trees(estimator):
+def read_trees(estimator, method=None):
     """Return the FlatTrees of a fitted estimator, None where it cannot be read.
 
-    Only the classes themselves are read: a subclass may predict in another way.
+    Only the classes themselves are read: a subclass may predict in another way. The
+    trees give what `method` returns; by default probabilities or predictions.
     """
     kind = type(estimator)
     reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
-    return None if reader is None else reader(estimator)
+    trees = None if reader is None else reader(estimator)
+    if trees is None or method in (None, trees.method):
+        return trees
+    if method != "decision_function" or not hasattr(estimator, method):
+        return None
+    scale = _link_scale(estimator)
+    return replace(
+        trees,
+        value=trees.value / scale,
+        base=trees.base / scale,
+        link="identity",
+        method=method,
+    )
+
+
+def _link_scale(estimator):
+    """Return by how much the sums of a classifier exceed its decision function."""
+    if hasattr(estimator, "estimator_weights_"):
+        return 1.0 / max(1, len(estimator.classes_) - 1)
+    return _LINKS[type(estimator._loss.link).__name__][1]
 
 
 # -- scikit-learn ---------------------------------------------------------------------

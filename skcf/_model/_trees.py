@@ -55,7 +55,7 @@ class FlatTrees:
     base : float64 (n_scores,)
     link : {"identity", "sigmoid", "softmax", "exp", "signed_square", "median"}
         What turns the sums into what the estimator's `method` returns.
-    method : {"predict", "predict_proba"}
+    method : {"predict", "predict_proba", "decision_function"}
     n_features : int
     precision : {"float32", "float64"}
         What the model rounds its input to.
@@ -91,6 +91,11 @@ class FlatTrees:
 
     def __repr__(self):
         return f"FlatTrees(n_trees={len(self.root)}, n_nodes={len(self.feature)})"
+
+    @property
+    def coding(self):
+        """What sets the result of `encode` apart from that of other trees."""
+        return self.precision, self.missing, self.sparse_missing, repr(self.levels)
 
     def encode(self, X):
         """Return what the estimator takes, array, frame or sparse, as float64 rows."""
@@ -158,6 +163,8 @@ class FlatTrees:
             raw = _weighted_median(raw, self.weight)
         if self.method == "predict":
             return raw[:, 0]
+        if self.method == "decision_function":
+            return raw[:, 0] if raw.shape[1] == 1 else raw
         if self.link == "sigmoid" and raw.shape[1] == 1:
             return np.column_stack([1.0 - raw, raw])
         return raw

@@ -1,24 +1,11 @@
 """White-box views of a model: what a search may ask instead of the model itself."""
 
-import logging
-
 import numpy as np
 from scipy import sparse
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
-from sklearn.pipeline import Pipeline
 
-from skcf._model._dense import read_layers
-from skcf._model._encoding import EncodedQueries, Encoding
-from skcf._model._read_trees import read_trees
-from skcf._space import Candidates
-
-N_CHECKED = 64
-N_CHANGED = 3
-# They move the boundary and leave the scores alone; the margin learns where it is.
-_THRESHOLD = (FixedThresholdClassifier, TunedThresholdClassifierCV)
-
-logger = logging.getLogger("skcf")
+from skcf._model._encoding import EncodedQueries
+from skcf._model._threads import SingleThread
+from skcf._model._trees import FlatTrees
 
 
 class View:
@@ -36,18 +23,25 @@ class View:
         self.encoding, self.kernel = encoding, kernel
         self.asks = isinstance(kernel, Opaque)
 
+    def __repr__(self):
+        return repr(self.kernel)
+
+    @property
+    def compiled(self):
+        """Whether compiled code does all the work."""
+        return isinstance(self.kernel, FlatTrees)
+
     def open(self, table, values):
         """Return a session over the queries of a problem."""
-        return ViewSession(self, table, values)
+        return ViewSession(self, EncodedQueries(self.encoding, table, values))
 
 
 class ViewSession:
     """A view with the queries of a problem worked out."""
 
-    def __init__(self, view, table, values):
-        self.asks = view.asks
-        self.queries = EncodedQueries(view.encoding, table, values)
-        self.kernel = view.kernel.open(self.queries.rows)
+    def __init__(self, view, queries):
+        self.asks, self.queries = view.asks, queries
+        self.kernel = view.kernel.open(queries.rows)
 
     def output(self, cands):
         """Return what the black box's `output` does, of candidates."""
@@ -55,11 +49,65 @@ class ViewSession:
         return scores, scores
 
 
+class Blend:
+    """Views of the members of an ensemble, and the formula that joins their scores.
+
+    Parameters
+    ----------
+    views : list of View
+        Those behind the same preprocessing share one encoding.
+    formula : Formula
+    """
+
+    asks = False
+
+    def __init__(self, views, formula):
+        self.views, self.formula = views, formula
+
+    def __repr__(self):
+        return " + ".join(map(repr, self.views))
+
+    @property
+    def compiled(self):
+        """Whether compiled code does all the work."""
+        return all(view.compiled for view in self.views)
+
+    def open(self, table, values):
+        """Return a session over the queries of a problem."""
+        return BlendSession(self, table, values)
+
+
+class BlendSession:
+    """The members' sessions; cells of a shared encoding are looked up once."""
+
+    asks = False
+
+    def __init__(self, blend, table, values):
+        self.formula, self.queries, self.members = blend.formula, [], []
+        known = {}
+        for view in blend.views:
+            at = known.setdefault(id(view.encoding), len(known))
+            if at == len(self.queries):
+                self.queries.append(EncodedQueries(view.encoding, table, values))
+            kernel = view.kernel.open(self.queries[at].rows)
+            self.members.append((at, kernel))
+
+    def output(self, cands):
+        """Return what the black box's `output` does, of candidates."""
+        cells = [queries.cells(cands) for queries in self.queries]
+        told = (kernel.scores(cands.row, *cells[at]) for at, kernel in self.members)
+        scores = self.formula.value(told)
+        return scores, scores
+
+
 class Opaque:
     """A final estimator of which nothing is known: only its preprocessing is saved."""
 
+    coding = "as it comes"
+
     def __init__(self, estimator, method):
         self.estimator, self.method, self.dtype = estimator, method, None
+        self.threads = SingleThread()
 
     def __repr__(self):
         return f"a table before {type(self.estimator).__name__}"
@@ -87,90 +135,5 @@ class OpaqueSession:
         X = self.rows[row]
         X[np.repeat(np.arange(len(row)), np.diff(ptr)), col] = val
         scores = getattr(self.opaque.estimator, self.opaque.method)
-        return np.asarray(scores(X.astype(self.opaque.dtype)), dtype=np.float64)
-
-
-def read_view(model, X):
-    """Return the view of a wrapped model, None where there is none or it disagrees.
-
-    `model` is the black box, which stays the judge: on sample rows with random changes
-    both have to give the same scores.
-    """
-    steps, final = _unwrap(model.estimator)
-    method = "predict" if model.regression else model.method
-    if model.needs_proba and method != "predict_proba":
-        return None
-    options = [read_trees(final), read_layers(final)]
-    if steps and (model.regression or method != "predict"):
-        options.append(Opaque(final, method))
-    for kernel in options:
-        if kernel is None or kernel.method != method:
-            continue
-        encoding = Encoding.learn(_Preprocessing(model, steps, kernel), model.space)
-        if encoding is None:
-            logger.info("the preprocessing is no table; %s is not used", kernel)
-            continue
-        view = View(encoding, kernel)
-        gap = _disagreement(view, model, X)
-        if gap <= 1e-5:
-            return view
-        logger.info("%s is off by %.2g and is not used", kernel, gap)
-    return None
-
-
-class _Preprocessing:
-    """What happens to a table before the final estimator gets numbers."""
-
-    def __init__(self, model, steps, kernel):
-        self.model, self.steps, self.kernel = model, steps, kernel
-
-    def __call__(self, table):
-        table = self.model.input(table)
-        for step in self.steps:
-            table = step.transform(table)
-        return self.kernel.encode(table)
-
-
-def _unwrap(estimator):
-    """Return (preprocessing steps, final estimator) of nested wrappers."""
-    steps = []
-    while True:
-        if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
-        elif isinstance(estimator, _THRESHOLD):
-            estimator = estimator.estimator_
-        elif isinstance(estimator, Pipeline):
-            steps += [
-                s for _, s in estimator.steps[:-1] if s not in (None, "passthrough")
-            ]
-            estimator = estimator.steps[-1][1]
-        else:
-            break
-
-    return steps, estimator
-
-
-def _disagreement(view, model, X):
-    """Return the largest difference between view and model on changed sample rows."""
-    space = model.space
-    rows = np.unique(np.linspace(0, len(X) - 1, N_CHECKED).astype(np.intp))
-    table = space.container.take(X, rows)
-    x = space.encode(table, check_missing=False)
-    random = np.random.default_rng(0)
-    values = space.values
-    row = np.repeat(np.arange(len(rows)), 4)
-    group = np.argsort(random.random((len(row), len(space.groups))), axis=1)
-    group = np.sort(group[:, : min(N_CHANGED, group.shape[1])], axis=1)
-    size = np.diff(values.offsets)[group]
-    ids = values.offsets[group] + (random.random(group.shape) * size).astype(np.intp)
-    cands = Candidates.concat(
-        [Candidates.unchanged(np.arange(len(rows))), Candidates(row, ids)]
-    )
-    told, _ = view.open(table, values.fork()).output(cands)
-    codes = cands.codes(x, values)
-    truth, _ = model.output(space.decode(codes, table, cands.row))
-    if told.shape != truth.shape:
-        return np.inf
-    return float(np.abs(told - truth).max() / max(1.0, model.scale))
+        with self.opaque.threads.limit(len(X)):
+            return np.asarray(scores(X.astype(self.opaque.dtype)), dtype=np.float64)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptro
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from skcf._model import BlackBox, Goal, Meter
@@ -104,6 +105,9 @@ def test_threshold_one_can_be_reached():
 def test_threshold_needs_probabilities():
     with pytest.raises(ValueError, match=r"threshold=0.8 needs .* predict_proba"):
         wrap(LinearSVC().fit(X, BINARY), threshold=0.8)
+    frozen = FrozenEstimator(make_pipeline(LinearSVC()).fit(X, BINARY))
+    with pytest.raises(ValueError, match="predict_proba; LinearSVC has none"):
+        wrap(frozen, threshold=0.8)
 
 
 def test_margin_of_a_regressor():

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from skcf._model._read_trees import read_trees
-from tests._model.agreement import (
+from tests._model.tree_agreement import (
     N,
     categorical_frame,
     check,

@@ -28,7 +28,7 @@ from sklearn.tree import (
 from threadpoolctl import threadpool_limits
 
 from skcf._model._read_trees import read_trees
-from tests._model.agreement import N, check, check_categorical_frame, make_data
+from tests._model.tree_agreement import N, check, check_categorical_frame, make_data
 
 
 @pytest.fixture(autouse=True)

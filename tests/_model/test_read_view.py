@@ -8,20 +8,24 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    VotingClassifier,
 )
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LogisticRegression,
+    Perceptron,
     Ridge,
     RidgeClassifier,
     SGDClassifier,
 )
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     KBinsDiscretizer,
     OneHotEncoder,
     OrdinalEncoder,
@@ -34,8 +38,9 @@ from skcf._model import BlackBox
 from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
 from skcf._model._view import Opaque
-from skcf._space import Candidates, FeatureSpace
+from skcf._space import FeatureSpace
 from skcf.tabular import GeCoExplainer
+from tests._model.random_candidates import agree, wrap
 
 
 def table(n=300, seed=0):
@@ -74,36 +79,12 @@ SEEN_THROUGH = [
 ]
 
 
-def agree(box, X, seed=0):
-    """Assert that the view scores random candidates as the model does."""
-    space, random = box.space, np.random.RandomState(seed)
-    x = space.encode(X)
-    values = space.values.fork()
-    row = np.repeat(np.arange(len(X)), 10)
-    width = random.randint(0, len(space.groups) + 1, len(row))
-    pick = np.argsort(random.rand(len(row), len(space.groups)), axis=1)
-    size = np.diff(space.values.offsets)[pick]
-    ids = space.values.offsets[pick] + (random.rand(*pick.shape) * size).astype(int)
-    ids[np.arange(pick.shape[1]) >= width[:, None]] = -1
-    # Some numbers between the observed ones.
-    j = space.position("income") if "income" in space.names else 0
-    new = random.rand(len(row)) < 0.3
-    between = space.columns[j].snap(random.uniform(5, 60, new.sum()))
-    group = np.full(new.sum(), space.group_of[j])
-    put = np.full(len(row), -1)
-    put[new] = values.add(group, between)
-    cands = Candidates(row, ids).tidy(values).put(put, values)
-    told, _ = box.view.open(X, values).output(cands)
-    truth, _ = box.output(space.decode(cands.codes(x, values)))
-    np.testing.assert_allclose(told, truth, atol=1e-9)
-
-
 @pytest.mark.parametrize(("model", "kind"), SEEN_THROUGH, ids=str)
 @pytest.mark.parametrize("sparse", [True, False])
 def test_a_view_scores_as_the_pipeline_does(model, kind, sparse):
     X, y = table()
     pipeline = make_pipeline(encoder(sparse_output=sparse), model).fit(X, y)
-    box = BlackBox(FrozenEstimator(pipeline), FeatureSpace(X), X, y)
+    box = wrap(FrozenEstimator(pipeline), X, y)
     assert isinstance(box.view.kernel, kind)
     agree(box, X.head(40))
 
@@ -156,7 +137,7 @@ def test_wrappers_are_seen_through():
         {"logisticregression__C": [0.1, 1]},
         cv=2,
     ).fit(X, y)
-    box = BlackBox(FrozenEstimator(search), FeatureSpace(X), X, y)
+    box = wrap(FrozenEstimator(search), X, y)
     assert isinstance(box.view.kernel, Layers)
     agree(box, X.head(40))
 
@@ -205,6 +186,17 @@ def test_dropped_columns_and_missing_values():
     agree(box, X.head(40))
 
 
+def old_and_poor(X):
+    return (X[:, 0] > 60) & (X[:, 1] < 20)
+
+
+def no_pairs(X):
+    """Turn down some mixtures of values, as a step that checks its rows might."""
+    if old_and_poor(X).any():
+        raise ValueError("old and poor")
+    return X
+
+
 class Offset(LogisticRegression):
     """A model whose attributes do not tell what it does."""
 
@@ -218,11 +210,47 @@ class Offset(LogisticRegression):
 def test_a_view_that_disagrees_is_dropped_and_logged(caplog):
     X, y = table()
     numbers = X[["age", "income"]].to_numpy(dtype=float)
-    model = Offset().fit(numbers, y)
+    model = FrozenEstimator(make_pipeline(Offset()).fit(numbers, y))
     with caplog.at_level(logging.INFO, logger="skcf"):
-        box = BlackBox(model, FeatureSpace(numbers), numbers, y)
+        box = wrap(model, numbers, y)
     assert box.view is None
-    assert "is off by" in caplog.text
+    assert caplog.messages[0].startswith("Offset: its view, 1 layers, is off by")
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (GaussianNB(), "GaussianNB: no reader knows it"),
+        (VotingClassifier([("a", GaussianNB())]), "no continuous score"),
+        (
+            make_pipeline(PolynomialFeatures(2), RidgeClassifier()),
+            "RidgeClassifier: its preprocessing is no table: columns mix",
+        ),
+        (
+            make_pipeline(FunctionTransformer(no_pairs), Perceptron()),
+            "Perceptron: its preprocessing is no table: old and poor",
+        ),
+    ],
+    ids=str,
+)
+def test_the_log_says_why_there_is_no_view(model, reason, caplog):
+    X, y = table()
+    numbers = X[["age", "income"]].to_numpy(dtype=float)
+    kept = ~old_and_poor(numbers)
+    numbers, y = numbers[kept], y[kept]
+    model = FrozenEstimator(model.fit(numbers, y))
+    with caplog.at_level(logging.INFO, logger="skcf"):
+        box = wrap(model, numbers, y)
+    assert box.view is None
+    assert any(reason in message for message in caplog.messages)
+
+
+def test_a_view_that_is_used_needs_no_word(caplog):
+    X, y = table()
+    model = make_pipeline(encoder(), LogisticRegression()).fit(X, y)
+    with caplog.at_level(logging.INFO, logger="skcf"):
+        box = wrap(model, X, y)
+    assert box.view is not None and not caplog.messages
 
 
 @pytest.mark.parametrize(("model", "kind"), SEEN_THROUGH[:3], ids=str)
