@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skcf._space import PAD, Candidates, mix, uniform
@@ -15,6 +15,8 @@ TABLES = [
 VALUES = Values([(0, 2), (1,), (3,)], TABLES, [np.ones(len(t)) for t in TABLES])
 X = np.array([[10.0, 11.0, 12.0, 13.0], [20.0, 21.0, 22.0, np.nan]])
 
+# The first call compiles.
+PATIENT = settings(deadline=None)
 lists = st.fixed_dictionaries(
     {}, optional={0: st.integers(0, 2), 1: st.integers(3, 4), 2: st.integers(5, 6)}
 )
@@ -36,6 +38,7 @@ def as_dicts(cands):
     ]
 
 
+@PATIENT
 @given(st.lists(lists, min_size=1), st.data())
 def test_put_and_drop_act_as_on_a_dict(choices, data):
     cands = made(choices)
@@ -73,6 +76,7 @@ def test_lots_of_different_width_are_joined():
     assert as_dicts(both.take(np.array([2, 0]))) == [{1: 3}, {}]
 
 
+@PATIENT
 @given(st.lists(lists, min_size=2, max_size=20))
 def test_hashes_are_equal_where_the_changes_are(choices):
     hashes = made(choices).hash(VALUES).tolist()
