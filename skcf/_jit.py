@@ -1,14 +1,19 @@
 """The one way in which functions are compiled here."""
 
+import logging
 from functools import cached_property, update_wrapper
+from time import perf_counter
+
+logger = logging.getLogger("skcf")
 
 
 class jit:
     """Compile a function with numba when it is first called.
 
     The function runs without the interpreter lock and is kept in numba's cache, or
-    compiled anew by each process where no cache folder can be written. numba itself
-    is imported at the first call, so that importing the package stays cheap.
+    compiled anew by each process where no cache folder can be written; the log says
+    how long it took and where it is kept. numba itself is imported at the first call,
+    so that importing the package stays cheap.
 
     Compiled functions may call each other: numba asks a global for its type by
     ``_numba_type_``, and is given that of the compiled function.
@@ -18,7 +23,12 @@ class jit:
         update_wrapper(self, function)
 
     def __call__(self, *args):
-        return self.compiled(*args)
+        compiled = self.compiled
+        n_kinds, begin = len(compiled.overloads), perf_counter()
+        out = compiled(*args)
+        if len(compiled.overloads) > n_kinds:
+            self._tell(perf_counter() - begin)
+        return out
 
     def __reduce__(self):
         return self.__qualname__
@@ -37,3 +47,25 @@ class jit:
     @property
     def _numba_type_(self):
         return self.compiled._numba_type_
+
+    def _tell(self, seconds):
+        """Log what the first call with arguments of one kind took."""
+        stats = self.compiled.stats
+        name = f"{self.__module__}.{self.__qualname__}"
+        kind = self.compiled.signatures[-1]
+        if stats.cache_hits.get(kind):
+            logger.debug("%s was loaded in %.2g s", name, seconds)
+        elif stats.cache_path is None:
+            logger.info(
+                "%s was compiled in %.2g s for this process alone: there is no folder "
+                "for a cache; NUMBA_CACHE_DIR may name one",
+                name,
+                seconds,
+            )
+        else:
+            logger.info(
+                "%s was compiled in %.2g s, once for all: it is kept in %s",
+                name,
+                seconds,
+                stats.cache_path,
+            )

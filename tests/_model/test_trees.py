@@ -1,7 +1,5 @@
 """Kernels over flat trees: candidates as changed cells give what whole rows give."""
 
-import pickle
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +13,6 @@ from sklearn.ensemble import (
 )
 from threadpoolctl import threadpool_limits
 
-from skcf._jit import jit
 from skcf._model._read_trees import read_trees
 from skcf._model._trees import Tree, join_trees
 
@@ -218,46 +215,3 @@ def test_cells_are_rounded_as_the_model_rounds():
         assert far == side
     assert trees.scores([[1e300]]) == 2.0
     assert np.isinf(read_trees(fitted(AdaBoostRegressor())[0]).cast([1e300])).all()
-
-
-# -- compiling ------------------------------------------------------------------------
-
-
-@jit
-def double(x):
-    """Return twice a number."""
-    return 2 * x
-
-
-@jit
-def double_all(values):
-    total = 0.0
-    for value in values:
-        total += double(value)
-    return total
-
-
-def test_jit_calls_and_keeps_the_face_of_a_function():
-    assert "compiled" not in vars(double_all)
-    assert double_all(np.arange(4.0)) == 12.0
-    assert double.__doc__ == "Return twice a number."
-    assert double.__name__ == "double"
-
-
-def test_jit_pickles_by_name():
-    again = pickle.loads(pickle.dumps(sys.modules[double.__module__].double))
-    assert again is double
-
-
-def test_jit_without_a_folder_for_the_cache(monkeypatch):
-    from numba.core import caching
-
-    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    monkeypatch.setattr("numba.core.config.CACHE_LOCATOR_CLASSES", "", raising=False)
-
-    @jit
-    def triple(x):
-        return 3 * x
-
-    assert triple(2) == 6
-    assert triple.compiled.stats.cache_path is None
