@@ -1,0 +1,146 @@
+"""What every value of every group adds to the first layer of a model."""
+
+import numpy as np
+from scipy import sparse
+
+from skcf._mip._pieces import pieces_of
+
+# A number that is not encoded by a straight line is listed value by value.
+MAX_LISTED = 5_000
+STRAIGHT = 1e-9
+
+
+class Inputs:
+    """The sums of a layer over encoded columns, taken apart by group.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    weight : ndarray of shape (n_encoded, n_sums)
+    bias : ndarray of shape (n_sums,)
+    rules : RuleSet
+    """
+
+    def __init__(self, encoding, weight, bias, rules):
+        self.rules, self.space = rules, rules.space
+        self.encoding, self.weight, self.bias = encoding, weight, bias
+        self._owned = [
+            np.flatnonzero(self.encoding.group_of == g)
+            for g in range(len(self.space.groups))
+        ]
+        self._base = np.empty(self.space.n_features)
+        for g, members in enumerate(self.space.groups):
+            self._base[list(members)] = self.space.values.table(g)[0]
+        self._lines = [self._line(g) for g in range(len(self.space.groups))]
+
+    def encode(self, codes):
+        """Return encoded rows, dense."""
+        rows = self.encoding.transform(self.space.decode(codes))
+        rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+        return rows.astype(np.float64)
+
+    def added(self, g, codes):
+        """Return what rows of codes of a group add, of shape (n, n_sums)."""
+        rows = np.tile(self._base, (len(codes), 1))
+        rows[:, list(self.space.groups[g])] = codes
+        owned = self._owned[g]
+        if not len(owned):
+            return np.zeros((len(codes), self.weight.shape[1]))
+        return self.encode(rows)[:, owned] @ self.weight[owned]
+
+    def _line(self, g):
+        """Return (intercept, slope) of a number that is encoded by a straight line."""
+        members = self.space.groups[g]
+        j = members[0]
+        if len(members) > 1 or not self.space.numeric[j]:
+            return None
+        if not len(self._owned[g]):
+            zero = np.zeros(self.weight.shape[1])
+            return zero, zero
+        low, high = self.rules.low[j], self.rules.high[j]
+        seen = self.space.columns[j].domain
+        some = np.linspace(0, len(seen) - 1, min(len(seen), 256)).astype(np.intp)
+        tried = np.concatenate([np.linspace(low, high, 17), seen[some]])
+        tried = np.unique(tried[(tried >= low) & (tried <= high)])
+        tried = np.unique(self.space.columns[j].snap(tried))
+        owned = self._owned[g]
+        rows = np.tile(self._base, (len(tried), 1))
+        rows[:, j] = tried
+        cells = self.encode(rows)[:, owned]
+        width = tried[-1] - tried[0]
+        slope = (cells[-1] - cells[0]) / width if width > 0 else 0.0 * cells[0]
+        line = cells[0] + np.outer(tried - tried[0], slope)
+        size = 1.0 + np.abs(cells).max()
+        if np.abs(line - cells).max() > STRAIGHT * size:
+            return None
+        slope = slope @ self.weight[owned]
+        return cells[0] @ self.weight[owned] - slope * tried[0], slope
+
+    def pieces(self, x, lifted=-1):
+        """Return the Pieces of every group; what has no line is listed."""
+        out = []
+        for g, members in enumerate(self.space.groups):
+            pieces = pieces_of(self.rules, x, g, lifted)
+            if self._lines[g] is None and pieces.interval.any():
+                column = self.space.columns[members[0]]
+                listed = pieces.points(column, MAX_LISTED)
+                if listed is None:
+                    raise ValueError(
+                        f"Column {column.name!r} is not encoded by a straight line, "
+                        "and it has too many values to try them all. Set a coarser "
+                        f"resolution for it (at most {MAX_LISTED} numbers)."
+                    )
+                pieces = listed
+            out.append(pieces)
+        return out
+
+    def own(self, x):
+        """Return (constant, what each group of a query adds)."""
+        row = self.encode(x[None, :])[0]
+        fixed = np.flatnonzero(self.encoding.group_of < 0)
+        constant = self.bias + row[fixed] @ self.weight[fixed]
+        return constant, [row[o] @ self.weight[o] for o in self._owned]
+
+    def table(self, g, pieces, own):
+        """Return (at the low ends, slope or None): what the pieces of a group add."""
+        line = self._lines[g]
+        if line is None:
+            rest = np.arange(len(pieces)) != pieces.home
+            out = np.tile(own, (len(pieces), 1))
+            if rest.any():
+                out[rest] = self.added(g, pieces.low[rest])
+            return out, None
+        intercept, slope = line
+        codes = np.nan_to_num(pieces.low[:, 0])
+        out = intercept + np.outer(codes, slope)
+        if pieces.home >= 0:
+            out[pieces.home] = own
+        return out, slope
+
+    def bends(self, g, pieces, own):
+        """Tell whether the query's own value is off the line of its column."""
+        line = self._lines[g]
+        if line is None or pieces.home < 0:
+            return False
+        code = pieces.low[pieces.home, 0]
+        if np.isnan(code):
+            return True
+        gap = np.abs(line[0] + line[1] * code - own)
+        return bool((gap > STRAIGHT * (1.0 + np.abs(own))).any())
+
+    def sums(self, mip, groups, tables, constant, factors):
+        """Return an expression of the sums weighted by `factors` (n_sums,)."""
+        pairs, rest = [], float(constant @ factors)
+        for group, (low, slope) in zip(groups, tables, strict=True):
+            effect = low @ factors
+            if group.free:
+                pieces = group.pieces
+                steep = float(slope @ factors)
+                at_own = effect[pieces.home] - steep * pieces.low[pieces.home, 0]
+                rest += float(at_own)
+                pairs.append((group.number, steep))
+                continue
+            pairs += list(zip(group.choice, effect, strict=True))
+            if slope is not None:
+                pairs += group.reaches(float(slope @ factors))
+        return mip.total(pairs, rest)

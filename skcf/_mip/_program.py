@@ -1,0 +1,142 @@
+"""The least cost of a query under rules, whatever the model: a program to add it to."""
+
+import time
+
+import numpy as np
+
+from skcf._mip._adapter import Mip
+from skcf._mip._rule_rows import RuleRows
+from skcf._mip._variables import GroupVariables
+
+# How near a cost has to come to its bound: relative, and on top of it absolute.
+RELATIVE, ABSOLUTE = 1e-7, 1e-9
+MAX_ROUNDS = 200
+
+
+def meets(cost, bound, relative=RELATIVE):
+    """Tell whether a bound proves that nothing is cheaper, up to the tolerance."""
+    return bool(cost - bound <= relative * abs(cost) + ABSOLUTE)
+
+
+class Program:
+    """Variables of all groups of a query, their cost and the rules between them.
+
+    Parameters
+    ----------
+    rules : RuleSet
+    cost : BoundCost
+    x : ndarray of shape (n_features,)
+        Codes of the query.
+    pieces : list of Pieces
+        Of all groups.
+    lifted : int, default=-1
+        The position of a rule that does not count.
+    home : bool or sequence of bool, default=False
+        Whether a group has to tell if it is changed, whatever cost and rules need.
+    turn : int, default=0
+        How often an answer was turned down: rows of rules get tighter.
+
+    Attributes
+    ----------
+    mip : Mip
+    groups : list of GroupVariables
+    impossible : bool
+        Whether a group has no value at all.
+    """
+
+    def __init__(self, rules, cost, x, pieces, *, lifted=-1, home=False, turn=0):
+        self.rules, self.cost, self.x = rules, cost, x
+        self.space = rules.space
+        self.mip = Mip()
+        most = int(rules.limit(1, np.array([lifted]))[0])
+        limited = most < len(pieces)
+        home = np.broadcast_to(home, len(pieces)) | limited | (cost.cost.l0 > 0)
+        self.impossible = any(len(p) == 0 for p in pieces)
+        self.groups, self.curves = [], []
+        if self.impossible:
+            return
+        self.groups = [
+            GroupVariables(self.mip, p, cost, x, self.space, g, bool(home[g]))
+            for g, p in enumerate(pieces)
+        ]
+        self.curves = [c for group in self.groups for c in group.curves]
+        self.exact = all(group.exact for group in self.groups)
+        self._add_rules(lifted, most if limited else None, turn)
+        self._add_cost()
+
+    def _add_rules(self, lifted, most, turn):
+        rows = RuleRows(self.mip, self.groups, self.rules, self.x, turn)
+        for part in (*self.rules.facts, *self.rules.joint):
+            if part.rule != lifted:
+                rows.require(part)
+        if most is not None:
+            rows.limit(most)
+
+    def _add_cost(self):
+        mip, linf = self.mip, self.cost.cost.linf
+        terms = [(group.spending, 1.0) for group in self.groups]
+        if linf:
+            worst = mip.variable("worst", 0.0)
+            for group in self.groups:
+                mip.require(worst - group.peak >= 0)
+            terms.append((worst, linf))
+        self.spending = mip.total(terms)
+        mip.minimize(self.spending)
+
+    def exclude(self, changed):
+        """Let not all of the changed groups of an answer change again."""
+        pairs = [(self.groups[g].changed, 1.0) for g in np.flatnonzero(changed)]
+        self.mip.require(self.mip.total(pairs) <= len(pairs) - 1.0)
+
+    def codes(self, values):
+        """Return the row of codes at the values of an Outcome."""
+        out = self.x.copy()
+        for group in self.groups:
+            column = self.space.columns[group.columns[0]]
+            out[list(group.columns)] = group.codes(values, column)
+        return out
+
+    def cost_of(self, codes):
+        """Return the cost of a row of codes."""
+        return float(self.cost.rows(self.x[None, :], codes[None, :])[0])
+
+    def solve(self, *, deadline=None, cutoff=None, tell=None, bend=None):
+        """Return (outcome, codes, bound) of the least cost.
+
+        Lines under squares, and what else `bend` asks for, are added until cost and
+        bound meet.
+
+        Parameters
+        ----------
+        deadline : float, default=None
+        cutoff : float, default=None
+            Only what costs less is wanted.
+        tell : callable, default=None
+        bend : callable, default=None
+            Takes the values of an Outcome, adds rows that they break, and returns
+            whether there were any.
+        """
+        bound, best = -np.inf, None
+        for _ in range(MAX_ROUNDS):
+            left = None if deadline is None else deadline - time.monotonic()
+            said = self.mip.solve(time_limit=left, cutoff=cutoff, tell=tell)
+            if not np.isnan(said.bound):
+                bound = max(bound, said.bound)
+            if said.values is None:
+                if best is not None and said.status == "limit":
+                    return best[0], best[1], bound
+                return said, None, bound
+            broken = bend is not None and bend(said.values)
+            moved = [curve.refine(said.values) for curve in self.curves]
+            codes = self.codes(said.values)
+            if not broken:
+                cost = self.cost_of(codes)
+                if best is None or cost < best[2]:
+                    best = said, codes, cost
+                if meets(best[2], bound) or not any(moved):
+                    return best[0], best[1], bound
+            if said.status == "limit":
+                if best is None:
+                    return said, None, bound
+                return best[0], best[1], bound
+        return (best[0], best[1], bound) if best else (said, None, bound)
