@@ -16,6 +16,7 @@ LEVEL = {
     "constraints": 2,
     "_model": 2,
     "_index": 3,
+    "_measures": 3,
     "_search": 4,
     "_explanation": 4,
     "_mip": 4,
@@ -23,6 +24,7 @@ LEVEL = {
     "group": 6,
     "tabular": 6,
     "display": 6,
+    "metrics": 6,
     "testing": 7,
 }
 FILES = sorted(p.relative_to(ROOT) for p in ROOT.rglob("*.py") if p.parent != ROOT)

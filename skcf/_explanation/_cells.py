@@ -145,37 +145,43 @@ def frame_of(series):
     return nw.concat(parts, how="horizontal").to_native()
 
 
-def with_leading(frame, leading):
-    """Return a native frame with more columns before its own.
+def with_more(frame, leading, trailing=()):
+    """Return a native frame with more columns before and behind its own.
 
     Parameters
     ----------
     frame : DataFrame of shape (n_rows, n_features)
         Left as it is.
 
-    leading : list of (str, ndarray of shape (n_rows,))
+    leading, trailing : list of (str, ndarray of shape (n_rows,))
         The columns. One whose name the frame has already is called `cf_<name>`.
 
     Returns
     -------
-    DataFrame of shape (n_rows, n_leading + n_features)
+    DataFrame of shape (n_rows, n_leading + n_features + n_trailing)
         In the library of `frame`, with its index.
     """
     reader = nw.from_native(frame, eager_only=True)
     module, taken = reader.__native_namespace__(), list(reader.columns)
+    sides = []
+    for columns in (leading, trailing):
+        sides.append([])
+        for name, values in columns:
+            while name in taken:
+                name = f"cf_{name}"
+            taken.append(name)
+            sides[-1].append((name, values))
     if is_pandas_like(module):
-        frame = frame.copy()
-    series = []
-    for position, (name, values) in enumerate(leading):
-        while name in taken:
-            name = f"cf_{name}"
-        taken.append(name)
-        if is_pandas_like(module):
+        frame, n_features = frame.copy(), frame.shape[1]
+        for position, (name, values) in enumerate(sides[0]):
             frame.insert(position, name, values)
-        else:
-            series.append(column_of(name, values, module))
-    if is_pandas_like(module):
+        for position, (name, values) in enumerate(sides[1]):
+            frame.insert(len(sides[0]) + n_features + position, name, values)
         return frame
-    return nw.concat(
-        [nw.from_native(frame_of(series)), reader], how="horizontal"
-    ).to_native()
+    before, behind = (
+        [nw.from_native(frame_of([column_of(*c, module) for c in side]))]
+        if side
+        else []
+        for side in sides
+    )
+    return nw.concat([*before, reader, *behind], how="horizontal").to_native()

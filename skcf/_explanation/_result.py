@@ -8,20 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from skcf._explanation._cells import (
-    array_to_frame,
-    as_reader,
-    cells,
-    column_of,
-    feature_names,
-    frame_module,
-    frame_of,
-    mixed_column,
-    row_labels,
-    take,
-    with_leading,
-)
+from skcf._explanation._cells import row_labels, take
+from skcf._explanation._changed import iter_changes
 from skcf._explanation._checks import check_containers, check_lengths, check_rows
+from skcf._explanation._frames import (
+    changes_frame,
+    counterfactual_frame,
+    frequency_frame,
+)
 from skcf._explanation._plain import counted, format_value, is_missing, strict
 from skcf._explanation._records import explanation_to_dict
 
@@ -211,12 +205,77 @@ class Explanation:
         ImportError
             If `queries` is an array and neither pandas nor polars is installed.
         """
-        frame = self.counterfactuals
-        if isinstance(frame, np.ndarray):
-            module = frame_module(frame)
-            frame = array_to_frame(as_reader(frame), feature_names(frame), module)
-        names = ("row", "rank", "cost", "n_changed", "prediction", "score")
-        return with_leading(frame, [(name, getattr(self, name)) for name in names])
+        return counterfactual_frame(self)
+
+    def evaluate(
+        self,
+        metrics=None,
+        *,
+        reference=None,
+        estimator=None,
+        constraints=(),
+        categorical_features="from_dtype",
+    ):
+        """Return :meth:`to_frame` with the metrics of each counterfactual behind it.
+
+        Parameters
+        ----------
+        metrics : list of str or mapping of str to callable, default=None
+            The names of the columns: out of "gower", "mace", "geco" (the distances of
+            :func:`skcf.metrics.proximity`) and "plausibility", which need `reference`;
+            "violations", which needs `constraints` and `reference`; "validity" (of the
+            `target`) and "redundancy", which need `estimator`; and "diversity", the
+            mean share of features in which an answer differs from the others to its
+            query. By default, all those of which what they need is given.
+
+            Or a mapping of other names to functions, which are called with the query
+            of each counterfactual and the counterfactuals, as paired tables, and return
+            an array with a value for each pair.
+
+        reference : {array-like, DataFrame} of shape (n_rows, n_features), default=None
+            The training rows: they have the kinds and units of the features.
+
+        estimator : object, default=None
+            The fitted model.
+
+        constraints : rule, str or list of these, default=()
+            The rules of the explainer.
+
+        categorical_features : "from_dtype", or names, positions or a mask
+            Which features are categories, as given to the explainer.
+
+        Returns
+        -------
+        DataFrame of shape (n_counterfactuals, 6 + n_features + n_metrics)
+            What :meth:`to_frame` returns, and a column for each metric. One whose name
+            is that of a feature is called `cf_<name>` instead.
+
+        Raises
+        ------
+        ValueError
+            If a metric is unknown or lacks what it needs, or a function does not return
+            one value for each counterfactual.
+
+        ImportError
+            If `queries` is an array and neither pandas nor polars is installed.
+
+        See Also
+        --------
+        skcf.metrics : The metrics with their definitions.
+        """
+        from skcf._measures._evaluate import evaluate_pairs
+
+        given = {
+            "reference": reference,
+            "estimator": estimator,
+            "constraints": constraints,
+            "categorical_features": categorical_features,
+        }
+        X, target = take(self.queries, self.row), self.target[self.row]
+        values = evaluate_pairs(
+            X, self.counterfactuals, self.row, target, metrics, given
+        )
+        return counterfactual_frame(self, values)
 
     def changes(self):
         """Return the changed cells, a row each.
@@ -238,20 +297,7 @@ class Explanation:
         ImportError
             If `queries` is an array and neither pandas nor polars is installed.
         """
-        module = frame_module(self.queries)
-        found = list(self._iter_changes())
-        row, rank, feature, before, after = (
-            zip(*found, strict=True) if found else [()] * 5
-        )
-        return frame_of(
-            [
-                column_of("row", np.array(row, dtype=np.intp), module),
-                column_of("rank", np.array(rank, dtype=np.intp), module),
-                column_of("feature", np.array(feature, dtype=str), module),
-                mixed_column("before", before, self.queries, module),
-                mixed_column("after", after, self.counterfactuals, module),
-            ]
-        )
+        return changes_frame(self)
 
     def feature_frequency(self):
         """Return how often each feature changes.
@@ -269,18 +315,7 @@ class Explanation:
         ImportError
             If `queries` is an array and neither pandas nor polars is installed.
         """
-        module = frame_module(self.queries)
-        names = np.array(feature_names(self.queries), dtype=str)
-        best = np.flatnonzero(self.rank == 0)
-        counts = np.array([mask.sum() for _, _, mask in self._changed_columns(best)])
-        frequency = counts / max(len(best), 1)
-        order = np.argsort(-frequency, kind="stable")
-        return frame_of(
-            [
-                column_of("feature", names[order], module),
-                column_of("frequency", frequency[order], module),
-            ]
-        )
+        return frequency_frame(self)
 
     def pairs(self):
         """Return the queries that have a counterfactual, and the best one of each.
@@ -356,34 +391,10 @@ class Explanation:
             return None
         return None if is_missing(rules[position]) else str(rules[position])
 
-    def _changed_columns(self, positions):
-        """Yield cells before, cells after and where they differ, feature by feature."""
-        queries, found = as_reader(self.queries), as_reader(self.counterfactuals)
-        for column in range(queries.shape[1]):
-            before = cells(queries, column, self.row[positions])
-            after = cells(found, column, positions)
-            changed = [a != b for a, b in zip(after, before, strict=True)]
-            yield before, after, np.array(changed, dtype=bool)
-
     def _iter_changes(self, positions=None):
         """Yield (row, rank, feature, before, after) for each changed cell.
 
         The values are plain Python scalars, None where missing, sorted by row, rank
         and the order of the features. `positions` chooses among the counterfactuals.
         """
-        if positions is None:
-            positions = range(len(self.row))
-        positions = np.asarray(positions, dtype=np.intp)
-        names = feature_names(self.queries)
-        columns = list(self._changed_columns(positions))
-        changed = np.column_stack([mask for _, _, mask in columns])
-        for place, column in np.argwhere(changed).tolist():
-            position = positions[place]
-            before, after, _ = columns[column]
-            yield (
-                int(self.row[position]),
-                int(self.rank[position]),
-                str(names[column]),
-                before[place],
-                after[place],
-            )
+        return iter_changes(self, positions)
