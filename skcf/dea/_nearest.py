@@ -1,0 +1,307 @@
+"""The cheapest plan of a wanted efficiency: the best over all facets.
+
+A plan has at least the efficiency E if one facet says so, and each facet says so on a
+half-space. So the plans to choose from are a union of half-spaces, within the plans of
+which the measure is finite, and each of them has its cheapest plan.
+"""
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from skcf.dea._coupled import coupled_step, lazily
+from skcf.dea._facets import NEGLIGIBLE
+from skcf.dea._project import Task, cheapest_steps
+
+CHUNK = 256
+# Costs that differ by less are equal.
+TIE = 1e-11
+# With more columns, which of them change is left to the mixed-integer program.
+MAX_FREE = 12
+
+
+class OutOfTimeError(Exception):
+    """The deadline has passed."""
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Raises OutOfTimeError after a deadline, by ``time.monotonic``."""
+
+    deadline: float | None
+
+    def check(self):
+        if self.deadline is not None and time.monotonic() >= self.deadline:
+            raise OutOfTimeError
+
+
+@dataclass(frozen=True)
+class Found:
+    """A plan: its cost, the steps of the free columns, its facet and its room."""
+
+    cost: float
+    steps: np.ndarray
+    facet: int
+    room: int
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where the steps of one query may go: a box, and rows ``rows @ s <= at_most``."""
+
+    low: np.ndarray
+    high: np.ndarray
+    rows: np.ndarray
+    at_most: np.ndarray
+
+    def within(self, rows, at_most):
+        """Return the room with more rows; those of one column narrow the box."""
+        low, high = self.low.copy(), self.high.copy()
+        single = (rows != 0).sum(axis=1) == 1
+        for row, bound in zip(rows[single], at_most[single], strict=True):
+            j = np.flatnonzero(row)[0]
+            if row[j] > 0:
+                high[j] = min(high[j], bound / row[j])
+            else:
+                low[j] = max(low[j], bound / row[j])
+        several = (rows != 0).sum(axis=1) > 1
+        return Room(
+            low,
+            high,
+            np.vstack([self.rows, rows[several]]),
+            np.r_[self.at_most, at_most[several]],
+        )
+
+
+class Nearest:
+    """The search over the facets of a technology.
+
+    Parameters
+    ----------
+    technology : Technology
+        With facets.
+    free : ndarray of bool of shape (n_inputs + n_outputs,)
+        The columns of plans that may change.
+    measure : {"input", "output"}
+    """
+
+    def __init__(self, technology, free, measure):
+        self.technology, self.free, self.measure = technology, free, measure
+        u, v, w = technology.prices()
+        self.prices = np.hstack([u, v])
+        self.u, self.v, self.w = u, v, w
+        self.effective = (u if measure == "input" else v).max(axis=1) > 0
+        self.inputs_free = bool(free[technology.is_input].any())
+        self.outputs_free = bool(free[~technology.is_input].any())
+
+    def halfspaces(self, plan, wanted):
+        """Return (facets, a, need): a plan is efficient enough if a.s >= need."""
+        x, y = self.technology.split(plan)
+        paid, earned = self.u @ x, self.v @ y
+        if self.measure == "input":
+            have, limit = earned + self.w - wanted * paid, earned + self.w
+        else:
+            have, limit = earned - wanted * (paid - self.w), earned
+        sign = np.where(self.technology.is_input, -wanted, 1.0)
+        a = (self.prices * sign)[:, self.free]
+        usable = self.effective & (a != 0).any(axis=1)
+        if not self.outputs_free:
+            # With nothing to show for its inputs, a plan has no efficiency.
+            usable &= limit > NEGLIGIBLE
+        if not self.inputs_free:
+            usable &= paid - (self.measure == "output") * self.w > NEGLIGIBLE
+        at = np.flatnonzero(usable)
+        return at, a[at], -have[at]
+
+    def domain(self, plan):
+        """Return rows ``rows @ s <= at_most`` within which the measure is finite."""
+        x, y = self.technology.split(plan)
+        is_input = self.technology.is_input
+        paid, earned, idle = self.u @ x, self.v @ y, ~self.effective
+        gains = np.where(is_input, 0.0, self.prices)
+        if self.measure == "input":
+            if not self.inputs_free:
+                idle = paid <= NEGLIGIBLE
+            rows, at_most = gains, -earned - self.w
+        elif not self.inputs_free:
+            # Inputs that do for no outputs at these prices: any would be too many.
+            idle = self.effective & (paid - self.w <= NEGLIGIBLE)
+            rows, at_most = gains, -earned
+        else:
+            if not self.outputs_free:
+                idle = earned <= NEGLIGIBLE
+            rows = np.where(is_input, -self.prices, 0.0)
+            at_most = paid - self.w
+        rows = rows[:, self.free]
+        idle &= (rows != 0).any(axis=1)
+        return rows[idle], at_most[idle]
+
+    def search(self, plan, wanted, rooms, prices, k=1, limit=None, deadline=None):
+        """Return the cheapest plans of the k cheapest sets of changed columns.
+
+        Parameters
+        ----------
+        plan : ndarray of shape (n_inputs + n_outputs,)
+        wanted : float
+            The efficiency to reach.
+        rooms : list of Room
+            Alternatives, over the free columns, in scaled units.
+        prices : Prices
+        k : int, default=1
+        limit : int, default=None
+            How many columns may change.
+        deadline : float, default=None
+            By ``time.monotonic``.
+
+        Returns
+        -------
+        found : list of Found
+            By cost, of different sets of columns.
+        bound : float
+            No plan costs less; infinite if there is none, NaN if time ran out.
+        """
+        best, clock = _Menu(k, len(rooms)), _Clock(deadline)
+        facets, a, need = self.halfspaces(plan, wanted)
+        domain = self.domain(plan)
+        try:
+            for number, room in enumerate(rooms):
+                room = room.within(*domain)
+                if (room.low <= room.high).all():
+                    for inside in _supports(room, prices, k, limit):
+                        with best.only(inside, number) as one:
+                            self._search_support(
+                                facets, a, need, room, inside, prices, one, clock
+                            )
+        except OutOfTimeError:
+            return best.sorted(), np.nan
+        found = best.sorted()
+        return found, found[0].cost if found else np.inf
+
+    def _search_support(self, facets, a, need, room, inside, prices, best, clock):
+        """Look for the cheapest plan of columns `inside`, over all facets."""
+        low = np.where(inside, room.low, 0.0)
+        high = np.where(inside, room.high, 0.0)
+        # A plan that moves fewer of them is found with the smaller set.
+        entry = prices.entry[inside].sum()
+        task = Task.of(np.where(inside, a, 0.0), need, low, high, prices)
+        bound = entry + _start_cost(task.start, prices) + task.lower_bound()
+        at = np.flatnonzero(task.possible)
+        at = at[np.argsort(bound[at], kind="stable")]
+        here = Room(low, high, room.rows, room.at_most)
+        for begin in range(0, len(at), CHUNK):
+            clock.check()
+            some = at[begin : begin + CHUNK]
+            some = some[bound[some] < best.worst - TIE]
+            if not len(some):
+                return
+            steps = cheapest_steps(task.take(some), prices)
+            steps[np.abs(steps) < TIE] = 0.0
+            if not len(room.rows):
+                best.offer(steps, prices.of_steps(steps), facets[some])
+                continue
+            chunk = a[some], need[some], steps, facets[some]
+            self._couple(*chunk, here, prices, best, clock)
+
+    def _couple(self, a, need, steps, facets, room, prices, best, clock):
+        """Keep steps that satisfy the rows, and solve a program for the others."""
+        free = _without_entry(prices)
+        cost = free.of_steps(steps)
+        held = (steps @ room.rows.T <= room.at_most + 1e-12).all(axis=1)
+        held &= np.einsum("ij,ij->i", a, steps) >= need - 1e-12
+        for i in np.argsort(cost, kind="stable"):
+            if cost[i] >= best.worst - TIE:
+                return
+            step = steps[i]
+            clock.check()
+            if not held[i]:
+                step = _coupled(a[i], need[i], room, free)
+                if step is None:
+                    continue
+                step[np.abs(step) < 1e-10] = 0.0
+            best.offer(step[None], prices.of_steps(step[None]), facets[i : i + 1])
+
+
+class _Best:
+    """The cheapest plan so far."""
+
+    def __init__(self, worst, room):
+        self.worst, self.room, self.found = worst, room, None
+
+    def offer(self, steps, cost, facets):
+        """Take the cheapest plan if it is better than what there is."""
+        i = np.lexsort((*steps.T[::-1], np.round(cost, 11)))[0]
+        if cost[i] < self.worst - TIE:
+            self.worst = cost[i]
+            self.found = Found(float(cost[i]), steps[i], int(facets[i]), self.room)
+
+
+class _Menu:
+    """The cheapest plan of each set of columns that may change."""
+
+    def __init__(self, k, n_rooms):
+        self.k, self.found = k, {}
+        # A set may do better in another room, and then by other columns.
+        self.prunes = k == 1 or n_rooms == 1
+
+    @contextmanager
+    def only(self, inside, room):
+        """Collect the plans of one set in a room."""
+        costs = [f.cost for f in self.sorted()]
+        enough = self.prunes and len(costs) == self.k
+        one = _Best(costs[-1] if enough else np.inf, room)
+        try:
+            yield one
+        finally:
+            key, found = inside.tobytes(), one.found
+            if found and found.cost < getattr(self.found.get(key), "cost", np.inf):
+                self.found[key] = found
+
+    def sorted(self):
+        """Return the plans by cost, one for each set of columns that do change."""
+        out = {}
+        for one in sorted(
+            self.found.values(), key=lambda f: (round(f.cost, 11), f.steps.tolist())
+        ):
+            out.setdefault((one.steps != 0).tobytes(), one)
+        return list(out.values())[: self.k]
+
+
+def _supports(room, prices, k, limit):
+    """Yield the sets of columns to change, those of the lowest entry prices first."""
+    forced = (room.low > 0) | (room.high < 0)
+    able = np.flatnonzero((room.low < room.high) & ~forced)
+    most = len(able) if limit is None else min(len(able), limit - forced.sum())
+    if most < 0:
+        return
+    if k == 1 and most == len(able) and not prices.entry[able].any():
+        yield (room.low < room.high) | forced
+        return
+    sets = [s for n in range(most + 1) for s in combinations(able, n)]
+    if not forced.any():
+        sets = sets[1:]
+    for one in sorted(sets, key=lambda s: (prices.entry[list(s)].sum(), len(s))):
+        inside = forced.copy()
+        inside[list(one)] = True
+        yield inside
+
+
+def _start_cost(start, prices):
+    return _without_entry(prices).of_steps(start) if start.any() else 0.0
+
+
+def _without_entry(prices):
+    return type(prices)(
+        prices.slope, prices.curve, prices.reach, 0.0 * prices.entry, prices.most
+    )
+
+
+def _coupled(a, need, room, prices):
+    def solve(rows, at_most):
+        return coupled_step(
+            np.vstack([-a, rows]), np.r_[-need, at_most], room.low, room.high, prices
+        )
+
+    return lazily(solve, room.rows, room.at_most)
