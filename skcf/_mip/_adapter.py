@@ -17,9 +17,15 @@ class Mip:
     """A minimisation over numbers and integers under linear rows.
 
     It holds a solver and so cannot be pickled: make one for a solve, in the worker.
+
+    Parameters
+    ----------
+    presolve : bool, default=True
+        Whether HiGHS may rewrite the program first.
     """
 
-    def __init__(self):
+    def __init__(self, presolve=True):
+        self.presolve = presolve
         self.problem = pulp.LpProblem("skcf", pulp.LpMinimize)
         self.variables = []
         self._place = {}
@@ -144,6 +150,7 @@ class Mip:
                 np.array(self._low),
                 np.array(self._high),
                 np.array(self._integer, dtype=bool),
+                self.presolve,
             )
         self._hand_over()
         return self._solver.solve(

@@ -78,9 +78,11 @@ class Solver:
     ----------
     low, high : ndarray of shape (n_variables,)
     integer : ndarray of bool of shape (n_variables,)
+    presolve : bool, default=True
+        Whether HiGHS may rewrite the program first.
     """
 
-    def __init__(self, low, high, integer):
+    def __init__(self, low, high, integer, presolve=True):
         import highspy
 
         self._api = highspy
@@ -98,6 +100,8 @@ class Solver:
         for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance"):
             self.highs.setOptionValue(name, TOLERANCE)
         self.highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
+        if not presolve:
+            self.highs.setOptionValue("presolve", "off")
 
     def add_rows(self, low, high, start, index, value):
         """Add rows ``low <= A x <= high`` in compressed form."""
