@@ -35,6 +35,8 @@ class Program:
         Whether a group has to tell if it is changed, whatever cost and rules need.
     turn : int, default=0
         How often an answer was turned down: rows of rules get tighter.
+    ordered : bool or sequence of bool, default=False
+        Whether the variables of a group follow the order of its pieces.
 
     Attributes
     ----------
@@ -44,19 +46,24 @@ class Program:
         Whether a group has no value at all.
     """
 
-    def __init__(self, rules, cost, x, pieces, *, lifted=-1, home=False, turn=0):
+    def __init__(
+        self, rules, cost, x, pieces, *, lifted=-1, home=False, turn=0, ordered=False
+    ):
         self.rules, self.cost, self.x = rules, cost, x
         self.space = rules.space
         self.mip = Mip()
         most = int(rules.limit(1, np.array([lifted]))[0])
         limited = most < len(pieces)
         home = np.broadcast_to(home, len(pieces)) | limited | (cost.cost.l0 > 0)
+        ordered = np.broadcast_to(ordered, len(pieces))
         self.impossible = any(len(p) == 0 for p in pieces)
         self.groups, self.curves = [], []
         if self.impossible:
             return
         self.groups = [
-            GroupVariables(self.mip, p, cost, x, self.space, g, bool(home[g]))
+            GroupVariables(
+                self.mip, p, cost, x, self.space, g, bool(home[g]), bool(ordered[g])
+            )
             for g, p in enumerate(pieces)
         ]
         self.curves = [c for group in self.groups for c in group.curves]

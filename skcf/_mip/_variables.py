@@ -27,6 +27,9 @@ class GroupVariables:
     home : bool
         Whether it matters if the group is changed. If not, and nothing else tells the
         pieces apart, they are one interval without a binary variable.
+    ordered : bool, default=False
+        Whether the binary variables say how many pieces, in their order, the choice is
+        beyond. Runs of pieces are then differences of two of them.
 
     Attributes
     ----------
@@ -42,7 +45,7 @@ class GroupVariables:
         Whether numbers on a grid are kept to it.
     """
 
-    def __init__(self, mip, pieces, cost, x, space, g, home):
+    def __init__(self, mip, pieces, cost, x, space, g, home, ordered=False):
         self.mip, self.pieces, self.cost, self.g = mip, pieces, cost, g
         self.x, self.columns = x, pieces.columns
         self.curves, self.exact = [], True
@@ -56,6 +59,7 @@ class GroupVariables:
         if self.free:
             self._make_free()
         else:
+            self.choice = self._new_choice(len(pieces), ordered)
             self._make_choice()
 
     # -- shape ----------------------------------------------------------------------
@@ -80,16 +84,28 @@ class GroupVariables:
         self.number = mip.total(number, own)
         self.changed = None
 
+    def _new_choice(self, n, ordered):
+        """Return an expression for each piece, of which one is 1."""
+        mip = self.mip
+        if n == 1:
+            return [mip.total([], 1.0)]
+        if not ordered:
+            taken = [mip.binary(f"g{self.g}") for _ in range(n)]
+            mip.require(mip.total([(b, 1.0) for b in taken]) == 1.0)
+            return [mip.total([(b, 1.0)]) for b in taken]
+        beyond = [mip.binary(f"g{self.g}") for _ in range(n - 1)]
+        for one, two in zip(beyond, beyond[1:], strict=False):
+            mip.require(two - one <= 0)
+        ends = [mip.total([], 1.0), *beyond, mip.total([])]
+        return [
+            mip.total([(one, 1.0), (two, -1.0)])
+            for one, two in zip(ends, ends[1:], strict=False)
+        ]
+
     def _make_choice(self):
-        """Give each piece a binary variable, one of them set."""
+        """Let one piece be chosen, and a number in it."""
         mip, p = self.mip, self.pieces
         n = len(p)
-        if n == 1:
-            self.choice = [mip.total([], 1.0)]
-        else:
-            taken = [mip.binary(f"g{self.g}") for _ in range(n)]
-            self.choice = [mip.total([(b, 1.0)]) for b in taken]
-            mip.require(mip.total([(b, 1.0) for b in taken]) == 1.0)
         home = self.choice[p.home] if p.home >= 0 else mip.total([])
         self.changed = mip.total([(home, -1.0)], 1.0)
         d, charge = self._point_costs(p.low)
