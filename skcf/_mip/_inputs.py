@@ -34,8 +34,12 @@ class Inputs:
         self._lines = [self._line(g) for g in range(len(self.space.groups))]
 
     def encode(self, codes):
-        """Return encoded rows, dense."""
-        rows = self.encoding.transform(self.space.decode(codes))
+        """Return the encoded rows of codes."""
+        return self.encode_table(self.space.decode(codes))
+
+    def encode_table(self, table):
+        """Return the encoded rows of a table, dense."""
+        rows = self.encoding.transform(table)
         rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
         return rows.astype(np.float64)
 
@@ -94,9 +98,8 @@ class Inputs:
             out.append(pieces)
         return out
 
-    def own(self, x):
-        """Return (constant, what each group of a query adds)."""
-        row = self.encode(x[None, :])[0]
+    def own(self, row):
+        """Return (constant, what each group adds) of an encoded query."""
         fixed = np.flatnonzero(self.encoding.group_of < 0)
         constant = self.bias + row[fixed] @ self.weight[fixed]
         return constant, [row[o] @ self.weight[o] for o in self._owned]

@@ -6,6 +6,7 @@ import numpy as np
 
 from skcf._mip._boxes import Boxes
 from skcf._mip._program import Program, meets
+from skcf._mip._rule_rows import check_writable
 from skcf._mip._score_rows import ScoreRows
 from skcf._mip._solution import Solution
 from skcf._mip._tree_cells import CellMaker
@@ -35,6 +36,7 @@ class IntervalSolver:
 
     def __init__(self, model, space, rules, cost, boxes=None):
         self.model, self.space, self.rules, self.cost = model, space, rules, cost
+        check_writable(rules)
         if boxes is None:
             boxes = Boxes(model.view, space, rules.low, rules.high)
         self.boxes = boxes

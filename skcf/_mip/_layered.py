@@ -8,6 +8,7 @@ import numpy as np
 from skcf._mip._goal_rows import goal_rows
 from skcf._mip._inputs import Inputs
 from skcf._mip._program import Program, meets
+from skcf._mip._rule_rows import check_writable
 from skcf._mip._solution import Solution
 
 # The boundary of the model is kept clear of by these multiples of the least margin:
@@ -36,16 +37,45 @@ class LayeredSolver:
         self.model, self.space, self.rules, self.cost = model, space, rules, cost
         self.layers = self._read(model.view.kernel)
         layers = self.layers
+        check_writable(rules)
         self.inputs = Inputs(
             model.view.encoding, layers.weights[0], layers.biases[0], rules
         )
 
+    def with_rules(self, rules):
+        """Return the solver for another rule set."""
+        return type(self)(self.model, self.space, rules, self.cost)
+
+    def encode(self, table):
+        """Return the encoded rows of a table, for `solve`."""
+        return self.inputs.encode_table(table)
+
     def solve(
-        self, x, goal, *, lifted=-1, deadline=None, k=1, callback=None, accept=None
+        self,
+        x,
+        goal,
+        *,
+        encoded=None,
+        lifted=-1,
+        deadline=None,
+        k=1,
+        callback=None,
+        accept=None,
+        strict=False,
     ):
-        """Return the Solution of one query; see `skcf._mip._solution.Solver`."""
+        """Return the Solution of one query; see `skcf._mip._solution.Solver`.
+
+        Parameters
+        ----------
+        encoded : ndarray, default=None
+            The query's row of `encode`.
+        strict : bool, default=False
+            `accept` is asked about every answer, whatever this says.
+        """
+        if encoded is None:
+            encoded = self.inputs.encode(x[None, :])[0]
         pieces = self.inputs.pieces(x, lifted)
-        case = Case(x, goal, pieces, lifted, k > 1, deadline, callback, accept)
+        case = Case(x, encoded, goal, pieces, lifted, k > 1, deadline, callback, accept)
         found, bound, none = [], np.nan, False
         while len(found) < k:
             codes, least, refuted = self._next(case)
@@ -102,7 +132,7 @@ class LayeredSolver:
         return None
 
     def _by_program(self, case, rows, turn, top):
-        constant, own = self.inputs.own(case.x)
+        constant, own = self.inputs.own(case.encoded)
         pairs = list(enumerate(case.pieces))
         home = np.array([self.inputs.bends(g, p, own[g]) for g, p in pairs])
         program = Program(
@@ -165,6 +195,7 @@ class Case:
     """One query with all that was asked of it."""
 
     x: np.ndarray
+    encoded: np.ndarray
     goal: object
     pieces: list
     lifted: int

@@ -76,7 +76,7 @@ class LinearSolver(LayeredSolver):
             return None
         if any(p.rule != case.lifted for p in (*self.rules.joint, *self.rules.facts)):
             return None
-        constant, own = self.inputs.own(case.x)
+        constant, own = self.inputs.own(case.encoded)
         have, moves = float(constant @ rows.factors[0]), []
         for g, pieces in enumerate(case.pieces):
             if pieces.home < 0 or self.inputs.bends(g, pieces, own[g]):

@@ -11,7 +11,7 @@ import numpy as np
 
 from skcf._mip._pieces import groups_of
 from skcf.constraints import _syntax as syntax
-from skcf.constraints._bind import Compare, cells_of, holds
+from skcf.constraints._bind import Compare, cells_of, holds, leaves
 from skcf.exceptions import UnsupportedConstraintError
 
 _CONTRARY = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
@@ -43,13 +43,7 @@ class RuleRows:
 
     def require(self, part):
         """Require one part of a rule."""
-        try:
-            self._require(_normal(part.node, False))
-        except NotImplementedError as error:
-            raise UnsupportedConstraintError(
-                f"{self.rules.rules[part.rule]} cannot be written as linear rows: "
-                f"{error}"
-            ) from None
+        self._require(_normal(part.node, False))
 
     def limit(self, most):
         """Let at most so many groups change."""
@@ -120,8 +114,6 @@ class RuleRows:
         """Add the rows of a comparison, which bind where `case` is 1 or None."""
         negated = isinstance(node, syntax.Not)
         leaf = node.operand if negated else node
-        if not isinstance(leaf, Compare):
-            raise NotImplementedError(f"a clause about several columns, {leaf!r}")
         gone = self._missing(leaf)
         if negated and gone:
             # A comparison with a missing value is false, its contrary true.
@@ -256,6 +248,17 @@ class RuleRows:
         units = [_rational(v) for v in numbers[~np.isnan(numbers)]]
         unit = _common(units)
         return None if unit is None else Fraction(unit) * _rational(weight)
+
+
+def check_writable(rules):
+    """Raise UnsupportedConstraintError for a rule that is no set of linear rows."""
+    for part in rules.joint:
+        for leaf in leaves(part.node):
+            if len(groups_of(leaf, rules.space)) > 1 and not isinstance(leaf, Compare):
+                raise UnsupportedConstraintError(
+                    f"{rules.rules[part.rule]} says something of several columns that "
+                    "cannot be written as linear rows."
+                )
 
 
 def _normal(node, negated):
