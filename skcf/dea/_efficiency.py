@@ -187,7 +187,7 @@ class DEA(BaseEstimator):
               inputs of the radial projection can still fall and outputs rise.
         """
         plans = self._plans(X)[1]
-        efficiency, _ = self._technology.programmed(plans, self.orientation)
+        efficiency = self._technology.programmed(plans, self.orientation)
         projected = self._radial(plans, efficiency, 1.0)
         weights = np.full((len(plans), len(self.units_)), np.nan)
         program = self._technology.program(self.orientation)

@@ -41,7 +41,7 @@ class Complementary:
 
     def __init__(self, technology, free, measure):
         self.technology, self.free, self.measure = technology, free, measure
-        efficient = technology.programmed(technology.units, "input")[0]
+        efficient = technology.programmed(technology.units, "input")
         at = np.flatnonzero(efficient >= 1 - EFFICIENT)
         units = np.unique(np.hstack([technology.x[at], technology.y[at]]), axis=0)
         self.x, self.y = np.split(units, [technology.n_inputs], axis=1)
@@ -332,5 +332,5 @@ class _Model:
         plan[self.search.free] += steps
         technology = self.search.technology
         program = technology.program(self.search.measure)
-        efficiency, _ = program.efficiency(*np.split(plan, [technology.n_inputs]))
+        efficiency = program.efficiency(*np.split(plan, [technology.n_inputs]))
         return np.isfinite(efficiency) and efficiency >= self.wanted - 5e-8

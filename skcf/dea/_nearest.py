@@ -169,41 +169,51 @@ class Nearest:
         try:
             for number, room in enumerate(rooms):
                 room = room.within(*domain)
-                if (room.low <= room.high).all():
-                    for inside in _supports(room, prices, k, limit):
-                        with best.only(inside, number) as one:
-                            self._search_support(
-                                facets, a, need, room, inside, prices, one, clock
-                            )
+                if (room.low > room.high).any():
+                    continue
+                task = Task.of(a, need, room.low, room.high, prices)
+                for inside in _supports(room, prices, k, limit):
+                    with best.only(inside, number) as one:
+                        self._search_support(
+                            facets, a, need, room, task, inside, prices, one, clock
+                        )
         except OutOfTimeError:
             return best.sorted(), np.nan
         found = best.sorted()
         return found, found[0].cost if found else np.inf
 
-    def _search_support(self, facets, a, need, room, inside, prices, best, clock):
+    def _search_support(self, facets, a, need, room, task, inside, prices, best, clock):
         """Look for the cheapest plan of columns `inside`, over all facets."""
-        low = np.where(inside, room.low, 0.0)
-        high = np.where(inside, room.high, 0.0)
+        clock.check()
         # A plan that moves fewer of them is found with the smaller set.
-        entry = prices.entry[inside].sum()
-        task = Task.of(np.where(inside, a, 0.0), need, low, high, prices)
-        bound = entry + _start_cost(task.start, prices) + task.lower_bound()
-        at = np.flatnonzero(task.possible)
+        fixed = prices.entry[inside].sum() + _start_cost(task.start, prices)
+        bound = fixed + task.lower_bound(inside)
+        at = np.flatnonzero(bound < best.worst - TIE)
         at = at[np.argsort(bound[at], kind="stable")]
-        here = Room(low, high, room.rows, room.at_most)
+        here = Room(
+            np.where(inside, room.low, 0.0),
+            np.where(inside, room.high, 0.0),
+            room.rows,
+            room.at_most,
+        )
         for begin in range(0, len(at), CHUNK):
-            clock.check()
             some = at[begin : begin + CHUNK]
             some = some[bound[some] < best.worst - TIE]
             if not len(some):
                 return
-            steps = cheapest_steps(task.take(some), prices)
-            steps[np.abs(steps) < TIE] = 0.0
-            if not len(room.rows):
-                best.offer(steps, prices.of_steps(steps), facets[some])
+            clock.check()
+            part = task.take(some, inside)
+            possible = part.possible
+            some, part = some[possible], part.take(possible, inside)
+            if not len(some):
                 continue
-            chunk = a[some], need[some], steps, facets[some]
-            self._couple(*chunk, here, prices, best, clock)
+            steps = cheapest_steps(part, prices)
+            steps[np.abs(steps) < TIE] = 0.0
+            if len(room.rows):
+                chunk = a[some], need[some], steps, facets[some]
+                self._couple(*chunk, here, prices, best, clock)
+            else:
+                best.offer(steps, prices.of_steps(steps), facets[some])
 
     def _couple(self, a, need, steps, facets, room, prices, best, clock):
         """Keep steps that satisfy the rows, and solve a program for the others."""

@@ -66,7 +66,7 @@ class PlanExplainer(BaseExplainer):
         state.lifted = np.full(len(query), -1)
         state.wanted = _wanted(self.efficiency if target is None else target, len(X))
         query.target = np.array([float(e) for e in state.wanted], dtype=object)
-        now, _ = self.dea_._technology.programmed(plans, self.measure)
+        now = self.dea_._technology.programmed(plans, self.measure)
         query.prediction = query.score = now
         state.n_calls = state.n_rows = len(query)
         query.status[now >= state.wanted - ROUNDING] = "already"
@@ -152,7 +152,7 @@ class PlanExplainer(BaseExplainer):
 
     def _reached(self, query, row, table):
         plans = self._space.encode(table, check_missing=False)[:, self._space.plan]
-        efficiency, _ = self.dea_._technology.programmed(plans, self.measure)
+        efficiency = self.dea_._technology.programmed(plans, self.measure)
         query.state.n_calls += len(row)
         query.state.n_rows += len(row)
         wanted = query.state.wanted[row]

@@ -7,6 +7,8 @@ import numpy as np
 
 from skcf._mip._highs import TOLERANCE, new_highs
 
+# Where a program begins shows in the digits after these.
+DECIMALS = 12
 # Bounds on the sum of the weights, by returns to scale.
 SUMS = {
     "crs": (-np.inf, np.inf),
@@ -82,10 +84,14 @@ class Program:
         for i, bound in enumerate(at):
             self.highs.changeRowBounds(i, float(bound), np.inf)
 
-    def solve(self):
-        """Return (status, factor, weights): "optimal", "infeasible" or "unbounded"."""
-        # From where the last program ended, the answer could hang on the order.
-        self.highs.clearSolver()
+    def solve(self, anew=True):
+        """Return (status, factor, weights): "optimal", "infeasible" or "unbounded".
+
+        Where there are several weights, those found hang on where the search begins;
+        `anew` makes them a matter of the plan alone.
+        """
+        if anew:
+            self.highs.clearSolver()
         self.highs.run()
         status = self.highs.modelStatusToString(self.highs.getModelStatus())
         if status != "Optimal":
@@ -94,16 +100,23 @@ class Program:
         return "optimal", values[0], values[1:]
 
     def efficiency(self, x, y):
-        """Return (efficiency, weights) of one plan.
+        """Return the efficiency of one plan, to twelve decimals.
 
-        The efficiency is infinite where no units, however small a part of the inputs
-        they take or the outputs they give, do what the plan does.
+        It is infinite where no units, however small a part of the inputs they take or
+        the outputs they give, do what the plan does.
         """
+        return np.round(self._evaluate(x, y, anew=False)[0], DECIMALS)
+
+    def weights(self, x, y):
+        """Return the weights of the units that one plan is held against."""
+        return self._evaluate(x, y, anew=True)[1]
+
+    def _evaluate(self, x, y, anew):
         if self.measure == "input":
             self.set_rows(np.r_[x, np.zeros(self.n_outputs)], np.r_[0.0 * x, y])
         else:
             self.set_rows(np.r_[np.zeros(self.n_inputs), -y], np.r_[-x, 0.0 * y])
-        status, factor, weights = self.solve()
+        status, factor, weights = self.solve(anew)
         if status == "infeasible":
             return np.inf, weights
         if status == "unbounded":  # no outputs: they could be any multiple of them

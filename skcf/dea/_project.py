@@ -6,7 +6,8 @@ it, variable j costs ``slope_j r + curve_j ((base_j + r)^2 - base_j^2)`` for a m
 by its multiplier.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -102,25 +103,35 @@ class Task:
         base = np.broadcast_to(np.abs(start), a.shape)
         return cls(start, up, gain, slope, curve, base, np.minimum(room, alone), need)
 
-    def take(self, rows):
-        """Return some of the half-spaces."""
-        return Task(
-            self.start,
-            *(getattr(self, name)[rows] for name in _BY_ROW),
-        )
+    def take(self, rows, inside):
+        """Return some of the half-spaces, with moves of some columns alone."""
+        some = Task(self.start, *(getattr(self, name)[rows] for name in _BY_ROW))
+        return replace(some, gain=some.gain * inside)
 
     @property
     def possible(self):
         """Which half-spaces can be reached within the box."""
         return (self.gain * self.room).sum(axis=1) >= self.need * (1 - 1e-12)
 
-    def lower_bound(self):
-        """Return costs of moves that no point falls below: no box, one norm each."""
+    @cached_property
+    def _rates(self):
+        """The linear price of gain by column, and the gain bought at square prices."""
+        slope = np.where(self.slope == TOKEN, 0.0, self.slope)
         with np.errstate(all="ignore"):
-            slope = np.where(self.slope == TOKEN, 0.0, self.slope)
-            rate = np.where(self.gain > 0, slope / self.gain, np.inf).min(axis=1)
-            power = np.where(self.gain > 0, self.gain**2 / self.curve, 0.0).sum(axis=1)
-            both = self.need * rate + self.need**2 / power
+            rate = np.where(self.gain > 0, slope / self.gain, np.inf)
+            return rate, np.where(self.gain > 0, self.gain**2 / self.curve, 0.0)
+
+    def lower_bound(self, inside):
+        """Return costs that no moves of some columns fall below.
+
+        There is no box, and the linear and the square price have one move each.
+        """
+        rate, power = self._rates
+        if not inside.all():
+            rate, power = rate[:, inside], power[:, inside]
+        with np.errstate(all="ignore"):
+            square = self.need**2 / power.sum(axis=1)
+            both = self.need * rate.min(axis=1, initial=np.inf) + square
         return np.where(self.need > 0, both, 0.0)
 
     def steps(self, moves):

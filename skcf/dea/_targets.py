@@ -244,7 +244,7 @@ class DEATargetExplainer(PlanExplainer):
         weights = np.empty((0, len(technology.x)))
         if len(explanation.row):
             plans = self._space.encode(table)[:, self._space.plan]
-            weights = technology.programmed(plans, self.measure)[1]
+            weights = technology.weights(plans, self.measure)
         peers = [np.flatnonzero(w > MIN_WEIGHT) for w in weights]
         details.peers = [self.dea_.units_[p] for p in peers]
         details.weights = [w[p] for w, p in zip(weights, peers, strict=True)]

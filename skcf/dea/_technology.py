@@ -64,18 +64,20 @@ class Technology:
         return Program(self.x, self.y, self.returns_to_scale, measure)
 
     def programmed(self, plans, measure):
-        """Return (efficiencies, weights of the units) of plans by linear programs."""
-        program = self.program(measure)
-        answers = [
-            program.efficiency(*pair) for pair in zip(*self.split(plans), strict=True)
-        ]
-        weights = np.array([w for _, w in answers]).reshape(len(plans), len(self.x))
-        return np.array([e for e, _ in answers]), weights
+        """Return the efficiencies of plans by linear programs."""
+        program, (x, y) = self.program(measure), self.split(plans)
+        return np.array([program.efficiency(*p) for p in zip(x, y, strict=True)])
+
+    def weights(self, plans, measure):
+        """Return the weights of the units that plans are held against."""
+        program, (x, y) = self.program(measure), self.split(plans)
+        found = [program.weights(*plan) for plan in zip(x, y, strict=True)]
+        return np.array(found).reshape(len(plans), len(self.x))
 
     def efficiency(self, plans, measure):
         """Return the efficiencies of plans, by the facets where they are known."""
         if self.facets is None:
-            return self.programmed(plans, measure)[0]
+            return self.programmed(plans, measure)
         step = max(1, MAX_CELLS // len(self.facets))
         lots = [
             self._by_facets(plans[i : i + step], measure)
@@ -135,7 +137,7 @@ class Technology:
         return all(
             np.allclose(
                 self.efficiency(some, measure),
-                self.programmed(some, measure)[0],
+                self.programmed(some, measure),
                 rtol=AGREEMENT,
                 atol=AGREEMENT,
             )
