@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skcf.tabular import GeCoExplainer, NearestUnlikeExplainer
 from skcf.testing import explainer_checks
+from skcf.timeseries import PrototypeExplainer
 
 # A small search is enough to keep a contract.
 SMALL = {"q": 20, "m_init": 5, "max_generations": 3}
@@ -32,6 +33,7 @@ def explainers(**search):
     return [
         NearestUnlikeExplainer(LogisticRegression()),
         GeCoExplainer(LogisticRegression(), **SMALL, **search),
+        PrototypeExplainer(LogisticRegression(), max_prototypes=2),
     ]
 
 

@@ -4,6 +4,7 @@ from skcf._base._answers import Answers, Query
 from skcf._base._explainer import BaseExplainer
 from skcf._base._group import GroupExplainer
 from skcf._base._model_explainer import ModelExplainer
+from skcf._base._series import SeriesExplainer
 from skcf._base._tabular import TabularExplainer
 
 __all__ = [
@@ -12,5 +13,6 @@ __all__ = [
     "GroupExplainer",
     "ModelExplainer",
     "Query",
+    "SeriesExplainer",
     "TabularExplainer",
 ]
