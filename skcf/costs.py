@@ -222,6 +222,7 @@ SHORTHANDS = {
     "gower": Cost(),
     "sparse": Cost(l0=1.0, l1=1e-4, average=False),
     "mace": Cost(scale="median", average=False),
+    "squared": Cost(l1=0.0, l2=1.0),
     "geco": Cost(l0=1 / 3, l1=1 / 3, linf=1 / 3),
 }
 

@@ -60,6 +60,8 @@ class Answers:
     lower_bound : ndarray of shape (n_rows,), default=None
     n_calls, n_rows : int
         Model calls and the rows in them.
+    by_row : dict of str to ndarray of shape (n_rows,)
+        What else is told of each query, by the name it has in ``details``.
     """
 
     row: np.ndarray
@@ -71,6 +73,7 @@ class Answers:
     lower_bound: np.ndarray = None
     n_calls: int = 0
     n_rows: int = 0
+    by_row: dict = field(default_factory=dict)
 
     def take(self, at):
         """Return some of the answers."""
@@ -84,6 +87,7 @@ class Answers:
             self.lower_bound,
             self.n_calls,
             self.n_rows,
+            self.by_row,
         )
 
     @classmethod
@@ -96,6 +100,11 @@ class Answers:
             cut[block] = part.cut
             if part.lower_bound is not None:
                 bound[block] = part.lower_bound
+        # Each name is told of all queries by the first part, which is of all of them.
+        by_row = {name: told.copy() for name, told in parts[0].by_row.items()}
+        for block, part in zip(blocks, parts, strict=True):
+            for name, told in part.by_row.items():
+                by_row[name][block] = told[: len(block)]
         optimal = [
             np.zeros(len(p.row), dtype=bool) if p.optimal is None else p.optimal
             for p in parts
@@ -113,6 +122,7 @@ class Answers:
             bound,
             sum(p.n_calls for p in parts),
             sum(p.n_rows for p in parts),
+            by_row,
         )
 
 

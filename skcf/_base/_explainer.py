@@ -278,6 +278,7 @@ class BaseExplainer(
             details=Bunch(
                 **answers.extra,
                 **answers.whole,
+                **answers.by_row,
                 **more,
                 n_calls=answers.n_calls + meter.n_calls + state.n_calls,
                 n_rows=answers.n_rows + meter.n_rows + state.n_rows,

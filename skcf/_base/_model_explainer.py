@@ -45,9 +45,11 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
                 )
             raise
 
-    def _fit_model(self, X, y):
+    def _fit_model(self, X, y, read=True):
         """Wrap the fitted estimator for the search, and check the target."""
-        self._model = BlackBox(self.estimator_, self._space, X, y, self.threshold)
+        self._model = BlackBox(
+            self.estimator_, self._space, X, y, self.threshold, read=read
+        )
         if self._model.regression:
             if self.threshold is not None:
                 raise ValueError(
@@ -65,8 +67,9 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
         """Judge the queries as they came, and set what they are to become."""
         model, n = self._model, len(query)
         given = self.target if target is None else target
-        query.prediction = model.predict(table)
-        query.state.n_calls, query.state.n_rows = 1, n
+        told = model.told(table)
+        query.prediction = told["predict"]
+        query.state.n_calls, query.state.n_rows = len(told), n * len(told)
         if model.regression:
             low, high = check_interval(given, n)
             query.goal = Goal(low=low, high=high)
@@ -83,10 +86,8 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
             position = model.positions(query.prediction)
             label = np.where(opposite, position, label)
             query.goal = Goal(label=label, opposite=opposite, nu=self.threshold)
-            probability = model.probability(table)
-            query.state.n_calls += probability is not None
-            query.state.n_rows += n * (probability is not None)
-            query.score = self._said(query.goal, table, probability)
+            probability = told.get("predict_proba")
+            _, query.score = self._said(query.goal, position, told)
             inside = ~opposite & query.goal.reached(position, probability)
             edge = ~opposite & model.on_edge(query.goal, position, probability)
             query.target = self._named(label, opposite)
@@ -102,29 +103,26 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
             labels[opposite] = _objects(other) if two else None
         return labels
 
-    def _said(self, goal, table, probability):
-        """Return the score that an Explanation reports of rows."""
-        if probability is not None:
-            return goal.mass(probability)
-        return self._model.margin(*self._model.output(table), goal)
+    def _said(self, goal, place, told):
+        """Return (margin, score that an Explanation reports) of rows."""
+        model, probability = self._model, told.get("predict_proba")
+        scores = place if model.method == "predict" else told[model.method]
+        margin = model.margin(scores.astype(np.float64, copy=False), probability, goal)
+        return margin, margin if probability is None else goal.mass(probability)
 
     def _judge(self, query, row, table):
         """Return (valid, prediction, score) of rows in the model's own container."""
-        model, goal, calls = self._model, query.goal.take(row), 1
-        prediction = model.predict(table)
+        model, goal = self._model, query.goal.take(row)
+        told = model.told(table)
+        prediction, probability = told["predict"], told.get("predict_proba")
         if model.regression:
-            place, probability = prediction.astype(np.float64), None
+            place = score = prediction.astype(np.float64)
             margin = model.margin(place, None, goal)
-            score = place
         else:
-            place, sure = model.positions(prediction), model.method == "predict_proba"
-            scores, _ = model.output(table)
-            probability = scores if sure else model.probability(table)
-            margin = model.margin(scores, probability, goal)
-            score = margin if probability is None else goal.mass(probability)
-            calls += 1 + (not sure and probability is not None)
-        query.state.n_calls += calls
-        query.state.n_rows += calls * len(row)
+            place = model.positions(prediction)
+            margin, score = self._said(goal, place, told)
+        query.state.n_calls += len(told)
+        query.state.n_rows += len(told) * len(row)
         clear = model.passes(margin)
         valid = clear & goal.reached(place, probability)
         edge = clear & model.on_edge(goal, place, probability)

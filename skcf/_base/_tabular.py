@@ -131,9 +131,10 @@ class TabularExplainer(ModelExplainer):
 
     # -- a call -------------------------------------------------------------------
 
-    def _open(self, X, target, constraints=None, min_distance=None):
+    def _open(self, X, target, constraints=None, min_distance=None, **options):
         query = Query.of(X)
         state = query.state
+        state.options = options
         state.codes = self._space.encode(X)
         state.rules = self._tightened(constraints)
         state.table = self._space.restore(X)
@@ -175,6 +176,10 @@ class TabularExplainer(ModelExplainer):
             apart=state.apart,
             ruler=self._ruler,
         )
+        problem.options = {
+            name: values if values is None else values[rows]
+            for name, values in state.get("options", {}).items()
+        }
         answers = self._solve(problem, np.flatnonzero(~ground.infeasible), k)
         if state.apart is not None:
             answers = self._apart(answers, state.apart)

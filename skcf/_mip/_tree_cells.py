@@ -253,7 +253,7 @@ class CellMaker:
         marks = [x[j]]
         for part in self.tables:
             if g in part.groups and part.rule != lifted:
-                marks += _marks(part.node, j, x)
+                marks += turns_of(part.node, j, x)
         marks = np.array([m for m in marks if np.isfinite(m)])
         k = lattice.position(np.clip(marks, low[0], high[-1]))
         k = np.unique(np.concatenate([k - 1, k, k + 1]))
@@ -277,7 +277,7 @@ class CellMaker:
         parts = self._filters(g, lifted)
         if not parts:
             return code[:, None]
-        marks = [own, *(m for p in parts for m in _marks(p.node, j, x))]
+        marks = [own, *(m for p in parts for m in turns_of(p.node, j, x))]
         marks = column.beside(np.array([m for m in marks if np.isfinite(m)])).ravel()
         points = np.column_stack(
             [code, low, high, *(np.full(len(low), m) for m in marks)]
@@ -318,7 +318,7 @@ class CellMaker:
         return total / bound.divisor, weight * gauge
 
 
-def _marks(node, j, x):
+def turns_of(node, j, x):
     """Return the numbers at which clauses about one column alone may turn over."""
     out = []
     for leaf in leaves(node):

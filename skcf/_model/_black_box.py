@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 from skcf._model._goal import TOLERANCE
 from skcf._model._read_view import name_of, read_view
 from skcf._model._threads import SingleThread
-from skcf._model._wrappers import nested
+from skcf._model._wrappers import nested, staged
 
 N_SAMPLE = 200
 MAX_ROWS = 50_000
@@ -34,6 +34,13 @@ class Meter:
         if not self.cut and self.deadline is not None:
             self.cut = time.monotonic() >= self.deadline
         return self.cut
+
+    @property
+    def left(self):
+        """Seconds until the time limit, None if there is none."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - time.monotonic())
 
     def add(self, n_rows):
         """Record one model call."""
@@ -124,6 +131,23 @@ class BlackBox:
         return scores, self._scores(
             "predict_proba", table
         ) if self.needs_proba else None
+
+    def told(self, table):
+        """Return what `predict` and the methods behind margins say, by their names.
+
+        Preprocessing steps are gone through once for all of them.
+        """
+        methods = []
+        if not self.regression and self.method != "predict":
+            methods.append(self.method)
+        if self.has_proba and self.method != "predict_proba":
+            methods.append("predict_proba")
+        with self._threads.limit(len(table), self.rate):
+            final, X = staged(self.estimator, self.input(table))
+            predict = np.ravel(np.asarray(final.predict(X)))
+            scores = {m: np.asarray(getattr(final, m)(X)) for m in methods}
+        told = {m: s.astype(np.float64, copy=False) for m, s in scores.items()}
+        return {"predict": predict, **told}
 
     def probability(self, table):
         """Return the probabilities of all classes, None where there are none."""

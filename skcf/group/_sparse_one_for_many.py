@@ -1,6 +1,5 @@
 """The fewest counterfactuals that explain a group, each with few changes."""
 
-import time
 from numbers import Integral
 
 import numpy as np
@@ -234,7 +233,7 @@ class SparseOneForManyExplainer(GroupExplainer):
 
         shared, bound = [], 0
         if lots:
-            shared, bound = cover(lots, pattern, costs, seconds_left(meter))
+            shared, bound = cover(lots, pattern, costs, meter.left)
         if not complete:
             bound = min(bound, 1)
         answers = self._answers_of(problem, rows, menu, shared, complete)
@@ -320,10 +319,3 @@ class SparseOneForManyExplainer(GroupExplainer):
         low = "" if at == 0 else f"{edges[at - 1]:.6g} <= "
         high = "" if at == len(edges) else f" < {edges[at]:.6g}"
         return f"{low}{name}{high}"
-
-
-def seconds_left(meter):
-    """Return the seconds until a meter expires, None if it never does."""
-    if meter.deadline is None:
-        return None
-    return max(0.0, meter.deadline - time.monotonic())

@@ -9,13 +9,14 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone, is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
+from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from skcf._base import GroupExplainer, ModelExplainer, TabularExplainer
+from skcf._base import ModelExplainer, TabularExplainer
 from skcf.testing._tables import CATEGORICAL, NUMERIC, containers, mixed_table, take
 from skcf.testing._verdict import quiet
 
@@ -91,11 +92,10 @@ class Setting:
     def regression(self):
         """Return the setting with a regressor in the place of the model."""
         tree = DecisionTreeRegressor(max_depth=4, random_state=0)
-        if isinstance(self.explainer, GroupExplainer):
-            # All of them take linear models.
-            return Setting.mixed(self.new(estimator=Ridge()))
         if isinstance(self.explainer, TabularExplainer):
-            return Setting.mixed(self.new(estimator=tree))
+            # Some methods take linear models only, others only trees.
+            linear = isinstance(self.explainer.estimator, LinearClassifierMixin)
+            return Setting.mixed(self.new(estimator=Ridge() if linear else tree))
         model = Pipeline([("flat", FunctionTransformer(_flat)), ("model", tree)])
         y = np.unique(self.y, return_inverse=True)[1].astype(float)
         explainer = self.new(estimator=model, target=(float(np.median(y)), None))

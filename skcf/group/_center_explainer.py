@@ -1,0 +1,251 @@
+"""What the explainers share that send many rows to few counterfactuals."""
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from skcf._base import Answers, GroupExplainer
+from skcf._index import TrainingRows
+from skcf._model._trees import FlatTrees
+from skcf.exceptions import UnsupportedConstraintError
+from skcf.group._centers import Centers, alternate, assign, best_observed, spread_out
+from skcf.group._shared_trees import SharedTreeSolver
+
+MAX_PAIRS = 1_000_000
+
+
+class CenterExplainer(GroupExplainer):
+    """Base of the explainers that send many rows to few counterfactuals.
+
+    A subclass has `location`, and implements `_n_centers` and `_find`.
+    """
+
+    def _fit_search(self, X):
+        self._training = TrainingRows.learn(self._model, self._space, X)
+        self._locator = None
+        if self.location == "any":
+            self._check_cost()
+            self._locator = self._solver()
+            self._check_rules(self._rules)
+
+    def _solver(self):
+        """Return what locates the best point of all for some rows."""
+        kernel = getattr(self._model.view, "kernel", None)
+        if isinstance(kernel, FlatTrees):
+            base = self._training.codes[0]
+            parts = self._model, self._space, self._rules, self._cost
+            return SharedTreeSolver(*parts, base)
+        raise TypeError(
+            f"{type(self).__name__} with location='any' takes trees and ensembles of "
+            "trees, behind a preprocessing that works column by column; got "
+            f"{self.estimator!r}. With location='observed' any estimator will do."
+        )
+
+    def _check_cost(self):
+        if self._cost.cost.linf:
+            raise ValueError(
+                f"cost={self.cost!r} has a part that is no sum over features (linf), "
+                "which location='any' cannot take."
+            )
+
+    def _check_rules(self, rules):
+        """Raise for rules that say something else for each row of a shared point."""
+        if self.location == "observed":
+            return
+        for part in rules.joint:
+            if part.x_columns:
+                raise UnsupportedConstraintError(
+                    f"{rules.rules[part.rule]} ties features to one another and to "
+                    f"the row's own values; {type(self).__name__} with location='any' "
+                    "takes rules on single features, or between features of the "
+                    "counterfactual alone."
+                )
+        if rules.max_changes is not None:
+            raise UnsupportedConstraintError(
+                f"{rules.rules[rules.max_changes_rule]} counts the changes of each "
+                f"row; {type(self).__name__} with location='any' cannot take it."
+            )
+
+    def _tightened(self, constraints):
+        rules = super()._tightened(constraints)
+        if rules is not self._rules:
+            self._check_rules(rules)
+        return rules
+
+    # -- a call -------------------------------------------------------------------
+
+    def _solve(self, problem, rows, k):
+        n = len(problem)
+        empty = Answers(rows[:0], problem.x[:0], problem.cut, whole=self._empty())
+        empty.whole["assignment"] = np.full(n, -1)
+        if not len(rows):
+            return empty
+        group = self._group(problem, rows)
+        found, proved = self._find(group)
+        assignment = np.full(n, -1)
+        assignment[rows] = found.assignment
+        row = rows[found.assignment >= 0]
+        bound = np.full(n, np.nan)
+        if proved:
+            bound[rows[found.assignment < 0]] = np.inf
+        return Answers(
+            row,
+            found.codes[assignment[row]],
+            problem.cut,
+            whole={
+                "assignment": assignment,
+                "centers": self._table_of(found.codes),
+                "total_cost": found.total,
+                "lower_bound": found.bound,
+            },
+            optimal=np.full(len(row), proved and found.settled),
+            lower_bound=bound,
+        )
+
+    def _empty(self):
+        return {
+            "centers": self._table_of(self._training.codes[:0]),
+            "total_cost": 0.0,
+            "lower_bound": 0.0,
+        }
+
+    def _table_of(self, codes):
+        """Return rows of codes as a table like that of fit."""
+        return self._space.decode(codes)
+
+    def _group(self, problem, rows):
+        """Return all that is to be known of the rows of a call."""
+        options = problem.options
+        weight = options.get("weights")
+        apart = options.get("apart")
+        goal = problem.goal.take(rows)
+        kinds = np.unique(goal.keys(), axis=0, return_inverse=True)[1].ravel()
+        return Bunch(
+            problem=problem,
+            x=problem.x[rows],
+            goal=goal,
+            kind=kinds,
+            weight=np.ones(len(rows)) if weight is None else weight[rows],
+            apart=None if apart is None else apart[rows],
+            rules=problem.ground.rules,
+            seed=problem.seed[rows],
+            meter=problem.meter,
+        )
+
+    # -- prices -------------------------------------------------------------------
+
+    def _prices(self, group, codes):
+        """Return what each row pays for each of some points, inf if not lawful."""
+        out = np.full((len(group.x), len(codes)), np.inf)
+        if not len(codes):
+            return out
+        inside = self._inside(group, codes)
+        for c, point in enumerate(codes):
+            cf = np.broadcast_to(point, group.x.shape)
+            ok = inside[:, c] & group.rules.holds(group.x, cf)
+            ok &= self._cost.n_changed(group.x, cf) > 0
+            out[ok, c] = self._cost.rows(group.x[ok], cf[ok])
+        return out
+
+    def _inside(self, group, codes):
+        """Return which points are in the target of each row, by the model."""
+        model, n = self._model, len(group.x)
+        table = self._space.decode(codes)
+        said = model.predict(table)
+        group.meter.add(len(codes))
+        if not model.regression:
+            said = model.positions(said)
+        scores, probability = model.output(table)
+        group.meter.add(len(codes))
+        if probability is None and group.goal.nu is not None:
+            probability = model.probability(table)
+        out = np.zeros((n, len(codes)), dtype=bool)
+        for kind in np.unique(group.kind):
+            at = np.flatnonzero(group.kind == kind)
+            goal = group.goal.take(np.full(len(codes), at[0]))
+            ok = goal.reached(said, probability)
+            ok &= model.passes(model.margin(scores, probability, goal))
+            out[at] = ok
+        return out
+
+    def _observed(self, group):
+        """Return (codes, prices) of training rows that some row could become."""
+        training = self._training
+        price = training._distances(group.x, group.goal, self._cost, group.rules, None)
+        some = np.flatnonzero(np.isfinite(price).any(axis=0))
+        return training.codes[some], price[:, some]
+
+    def _located(self, group, rows):
+        """Return (codes or None, bound) of the best point for some rows."""
+        kinds = np.unique(group.kind[rows])
+        if len(kinds) > 1:
+            return None, np.nan
+        goal = group.goal.take(rows[:1])
+
+        def accept(codes):
+            one = Bunch(group, x=group.x[rows[:1]], goal=goal, kind=np.zeros(1, int))
+            return self._inside(one, codes)[0]
+
+        solver = self._locator
+        if group.rules is not self._rules:
+            solver = solver.with_rules(group.rules)
+        return solver.locate(
+            group.x[rows],
+            group.weight[rows],
+            goal,
+            deadline=group.meter.deadline,
+            accept=accept,
+        )
+
+    # -- centers ------------------------------------------------------------------
+
+    def _sites(self, group, n, worst=False):
+        """Return (Centers, proved) of the best training rows."""
+        codes, price = self._observed(group)
+        able = np.flatnonzero(np.isfinite(price).any(axis=1))
+        if not len(able):
+            none = np.full(len(group.x), -1)
+            return Centers(codes[:0], none, 0.0, 0.0), True
+        small = price.size <= MAX_PAIRS
+        some = np.arange(len(codes))
+        if not small:
+            # The candidates that are cheapest for some row.
+            order = np.argsort(price[able], axis=1, kind="stable")
+            width = max(1, MAX_PAIRS // price[able].shape[0] // len(able))
+            some = np.unique(order[:, :width])
+        chosen, bound = best_observed(
+            price[able][:, some], group.weight[able], n, worst, group.meter.left
+        )
+        chosen = some[chosen]
+        # Those of the index are rounded.
+        exact = self._prices(group, codes[chosen])
+        taken, total = assign(exact, group.weight, group.apart)
+        if worst:
+            total = float(exact[able, taken[able]].max(initial=0.0))
+        proved = small and group.apart is None and (taken[able] >= 0).all()
+        bound = min(bound, total) if proved else np.nan
+        return Centers(codes[chosen], taken, total, bound), proved
+
+    def _moved(self, group, n, n_init):
+        """Return the best Centers of Lloyd's steps from several starts."""
+        codes, price = self._observed(group)
+        best = None
+        for turn in range(n_init):
+            seed = np.bitwise_xor.reduce(group.seed) + np.uint64(1000 * turn)
+            start = spread_out(price, n, seed)
+            if not len(start):
+                break
+            found, _ = alternate(
+                codes[start],
+                lambda points: self._prices(group, points),
+                lambda rows: self._located(group, rows)[0],
+                group.weight,
+                group.apart,
+                lambda: group.meter.expired,
+            )
+            if best is None or found.rank < best.rank:
+                best = found
+            if group.meter.expired:
+                break
+        if best is None:
+            best = Centers(codes[:0], np.full(len(group.x), -1), 0.0)
+        return best
