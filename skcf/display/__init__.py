@@ -1,5 +1,6 @@
 """Pictures of counterfactual explanations."""
 
 from skcf.display._changes import ChangesDisplay
+from skcf.display._tradeoff import TradeoffDisplay
 
-__all__ = ["ChangesDisplay"]
+__all__ = ["ChangesDisplay", "TradeoffDisplay"]
