@@ -4,7 +4,7 @@ from numbers import Integral
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcf._base import TabularExplainer
+from skcf._base import TabularExplainer, warm_up
 from skcf._index import TrainingRows
 from skcf._search import GeneticSearch, Pool, finish, minimal, shrink
 
@@ -207,6 +207,7 @@ class GeCoExplainer(TabularExplainer):
 
     def _fit_search(self, X):
         self._training = TrainingRows.learn(self._model, self._space, X)
+        warm_up(GeCoExplainer)
 
     def _solve(self, problem, rows, k):
         search = GeneticSearch(
