@@ -9,6 +9,8 @@ looked up. Whether a fitted transformer is of that kind is found out by trial.
 import numpy as np
 from scipy import sparse
 
+from skcf._model._lines import Lines
+
 N_TRIAL = 256
 CHUNK = 8192
 
@@ -36,6 +38,7 @@ class Encoding:
         self.transform, self.space = transform, space
         self.group_of, self.n_encoded = group_of, n_encoded
         self._tabulate()
+        self.lines = Lines(transform, space, group_of)
 
     @classmethod
     def learn(cls, transform, space):
@@ -64,7 +67,8 @@ class Encoding:
         size = np.diff(values.offsets)
         owned = [np.flatnonzero(self.group_of == g) for g in range(len(size))]
         self.default = np.zeros(self.n_encoded)
-        lots = []
+        # A model of constants has no cells at all.
+        lots = [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))]
         for begin in range(0, int(size.max()), CHUNK):
             row = np.arange(begin, min(begin + CHUNK, int(size.max())))
             codes = np.empty((len(row), space.n_features))
@@ -73,6 +77,8 @@ class Encoding:
             encoded = sparse.csc_array(self.transform(space.decode(codes)))
             if begin == 0:
                 self.default = _usual(encoded, owned, size)
+                fixed = np.flatnonzero(self.group_of < 0)
+                self.default[fixed] = encoded[[0]].toarray()[0, fixed]
             lots += self._cells_of(encoded, row, owned, size)
         ids, col, val = map(np.concatenate, zip(*lots, strict=True))
         order = np.lexsort((col, ids))
@@ -172,11 +178,25 @@ class EncodedQueries:
         observed = ids < self.values.n_observed
         rep, col, val = self.encoding.cells(ids[observed])
         lots.append((who[observed][rep], col, val))
-        if not observed.all():
-            rep, col, val = self._between(ids[~observed])
-            lots.append((who[~observed][rep], col, val))
+        for cells, at in self._others(ids, ~observed):
+            rep, col, val = cells(ids[at])
+            lots.append((who[at][rep], col, val))
         owner, col, val = map(np.concatenate, zip(*lots, strict=True))
         return _last_of_each(owner, col, val, len(cands), self.encoding.n_encoded)
+
+    def _others(self, ids, others):
+        """Yield (function that gives the cells, positions) of values not observed."""
+        if not others.any():
+            return
+        line = others & self.encoding.lines.known[self.values.group[ids]]
+        for cells, some in ((self._on_lines, line), (self._between, others & ~line)):
+            if some.any():
+                yield cells, np.flatnonzero(some)
+
+    def _on_lines(self, ids):
+        """Return the cells of numbers that are encoded by a straight line."""
+        group = self.values.group[ids]
+        return self.encoding.lines.cells(group, self.values.code_of(ids))
 
     def _between(self, ids):
         """Return the cells of values that were not observed, encoded in one batch."""

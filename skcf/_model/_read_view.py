@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 
+from skcf._model._dense import Layers
 from skcf._model._encoding import Encoding
 from skcf._model._view import Blend, Opaque, View
 from skcf._model._wrappers import Leaf, read_estimator, unwrap
@@ -91,10 +92,23 @@ class _Preprocessing:
         self.model, self.steps, self.kernel = model, steps, kernel
 
     def __call__(self, table):
+        return self.kernel.encode(self.before_kernel(table))
+
+    @property
+    def exact(self):
+        """Whether the last digit of a float64 may make a difference.
+
+        It cannot where it is rounded away, nor where scores are continuous.
+        """
+        rounded = getattr(self.kernel, "precision", None) == "float32"
+        return not (rounded or isinstance(self.kernel, Layers))
+
+    def before_kernel(self, table):
+        """Return what the final estimator is given."""
         table = self.model.input(table)
         for step in self.steps:
             table = step.transform(table)
-        return self.kernel.encode(table)
+        return table
 
 
 def _disagreement(view, model, X):

@@ -84,6 +84,21 @@ def nested(estimator):
             estimator = getattr(estimator, "best_estimator_", None)
 
 
+def staged(estimator, X):
+    """Return the estimator behind plain pipelines, and what it is given for rows.
+
+    Its methods say of that what those of the whole say of the rows.
+    """
+    while type(estimator) in (FrozenEstimator, Pipeline):
+        if type(estimator) is FrozenEstimator:
+            estimator = estimator.estimator
+            continue
+        for _, step in estimator.steps[:-1]:
+            X = X if step in (None, "passthrough") else step.transform(X)
+        estimator = estimator.steps[-1][1]
+    return estimator, X
+
+
 # They move the boundary and leave the scores alone; the margin learns where it is.
 _THRESHOLD = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 
