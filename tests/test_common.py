@@ -6,12 +6,13 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skcf.tabular import GeCoExplainer, NearestUnlikeExplainer
+from skcf.tabular import GeCoExplainer, MACEExplainer, NearestUnlikeExplainer
 from skcf.testing import explainer_checks
 from skcf.timeseries import PrototypeExplainer
 
 # A small search is enough to keep a contract.
 SMALL = {"q": 20, "m_init": 5, "max_generations": 3}
+BRIEF = {"epochs": 3, "batch_size": 10, "n_samples": 10, "n_steps": 2}
 
 NOT_GENERATED = [
     "check_dataframe_column_names_consistency",
@@ -33,6 +34,7 @@ def explainers(**search):
     return [
         NearestUnlikeExplainer(LogisticRegression()),
         GeCoExplainer(LogisticRegression(), **SMALL, **search),
+        MACEExplainer(LogisticRegression(), **BRIEF, **search),
         PrototypeExplainer(LogisticRegression(), max_prototypes=2),
     ]
 

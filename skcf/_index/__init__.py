@@ -1,5 +1,8 @@
 """Nearest training rows."""
 
+from skcf._index._binned import BinnedRows
+from skcf._index._embed import CostPoints
 from skcf._index._exact import TrainingRows
+from skcf._index._points import NearestPoints, check_method
 
-__all__ = ["TrainingRows"]
+__all__ = ["BinnedRows", "CostPoints", "NearestPoints", "TrainingRows", "check_method"]

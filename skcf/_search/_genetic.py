@@ -80,27 +80,24 @@ class GeneticSearch:
         self._helped = False
         self._bound = np.full(len(problem), np.inf)
 
-    def run(self, rows):
-        """Return the last population of the queries at `rows`, in order."""
+    def run(self, rows, start=None):
+        """Return the last population of the queries at `rows`, in order.
+
+        `start` is a pool of candidates that were scored before, to begin with.
+        """
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
         pool = self._score(self._mutate(origin, self.m_init))
+        pool = pool if start is None else Pool.concat([pool, start])
         pool = problem.best(pool, self.q)
         pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
         lost = np.setdiff1d(rows, pool.row[pool.valid])
         if len(lost) and self.rescue is not None and not problem.meter.expired:
-            pool = self.rescued(pool, lost)
+            # The draws must not hang on how long the other queries took.
+            self._generation = self.max_generations
+            pool = self._restart(pool, lost)
+            pool = self._evolve(pool, lost, self.max_generations)
         return pool
-
-    def rescued(self, pool, rows):
-        """Return the population after the queries at `rows` were searched again.
-
-        The search goes on from `pool` and from what `rescue` returns.
-        """
-        # The draws must not hang on how long the other queries took.
-        self._generation = self.max_generations
-        pool = self._restart(pool, rows)
-        return self._evolve(pool, rows, self.max_generations)
 
     def _evolve(self, pool, rows, max_generations):
         """Return the population after the queries at `rows` have settled."""

@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcf._base import TabularExplainer, warm_up
 from skcf._index import TrainingRows
-from skcf._search import GeneticSearch, Pool, finish, minimal, shrink
+from skcf._search import GeneticSearch, Pool, finish, further, minimal, shrink
 
 N_UNLIKE = 50
 N_FINISHED = 3
@@ -232,7 +232,8 @@ class GeCoExplainer(TabularExplainer):
         """Add further answers; the first one does not hang on how many are wanted."""
         bound = problem.least_cost(best)
         others = minimal(problem, shrink(problem, pool, k + N_FINISHED))
-        return Pool.concat([best, others.take(others.cost >= bound[others.row])])
+        best = Pool.concat([best, others.take(others.cost >= bound[others.row])])
+        return further(problem, best, pool, k)
 
     def _unlike(self, problem, rows):
         """Return the nearest training rows in the target, as far as rules allow."""

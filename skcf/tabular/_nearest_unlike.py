@@ -1,10 +1,11 @@
 """The nearest training row that the model decides otherwise."""
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from skcf._base import Answers, TabularExplainer
-from skcf._index import TrainingRows
-from skcf._search import rank_in_row
+from skcf._index import CostPoints, TrainingRows, check_method
+from skcf._search import diverse
 from skcf._space import container_of
 
 MAX_PAIRS = 2_000_000
@@ -44,6 +45,11 @@ class NearestUnlikeExplainer(TabularExplainer):
     resolution : "observed", None, float or dict, default="observed"
         The grid of numbers, as in :class:`GeCoExplainer`. Training rows are returned
         as they are, so here it only tells which dtypes can hold a column.
+
+    index : {"auto", "exact", "hnsw"}, default="auto"
+        "exact" compares with all training rows. "hnsw" takes the rows to compare from
+        a graph of hnswlib (the extra ``index``). "auto" does so from 50,000 distinct
+        rows on, if hnswlib is installed.
 
     time_limit : float, default=None
         Not needed: there is no search that could be cut. Accepted for uniformity.
@@ -85,6 +91,12 @@ class NearestUnlikeExplainer(TabularExplainer):
     status is "not_found". Distances are computed to all training rows; time grows with
     their number. A row of the training data is returned, which discloses it.
 
+    With a graph the answer can be a little farther than the nearest row: the graph
+    ranks rows by a Euclidean distance that is like the cost, some hundred rows that
+    keep all rules are taken from it, and these are compared by the cost itself. Where
+    the graph knows too few rows that keep the rules, all rows are looked at, so that an
+    answer is never missed. Several answers for a row are always chosen among all rows.
+
     References
     ----------
     .. [1] Wexler, J., Pushkarna, M., Bolukbasi, T., Wattenberg, M., Viegas, F.,
@@ -104,6 +116,11 @@ class NearestUnlikeExplainer(TabularExplainer):
     array([[6., 5.]])
     """
 
+    _parameter_constraints = {
+        **TabularExplainer._parameter_constraints,
+        "index": [StrOptions({"auto", "exact", "hnsw"})],
+    }
+
     def __init__(
         self,
         estimator,
@@ -114,6 +131,7 @@ class NearestUnlikeExplainer(TabularExplainer):
         cost="gower",
         categorical_features="from_dtype",
         resolution="observed",
+        index="auto",
         time_limit=None,
         random_state=None,
         n_jobs=None,
@@ -126,12 +144,21 @@ class NearestUnlikeExplainer(TabularExplainer):
         self.cost = cost
         self.categorical_features = categorical_features
         self.resolution = resolution
+        self.index = index
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def explain(self, X, *, target=None, n_counterfactuals=1, constraints=None):
+    def explain(
+        self,
+        X,
+        *,
+        target=None,
+        n_counterfactuals=1,
+        min_distance=None,
+        constraints=None,
+    ):
         """Return the nearest training rows of every row with what is known of them.
 
         Parameters
@@ -143,6 +170,9 @@ class NearestUnlikeExplainer(TabularExplainer):
         n_counterfactuals : int, default=1
             The most training rows a row gets; equal rows count once. Those that change
             other features than nearer ones come first.
+        min_distance : float, default=None
+            The least Gower distance (by the ranges of the training rows, whatever the
+            `cost` is) between two training rows that a row gets.
         constraints : rule, str or list of these, default=None
             Rules that hold in this call on top of those of the explainer.
 
@@ -159,6 +189,7 @@ class NearestUnlikeExplainer(TabularExplainer):
             X,
             target=target,
             n_counterfactuals=n_counterfactuals,
+            min_distance=min_distance,
             constraints=constraints,
         )
         position = explanation.details.train_position
@@ -166,7 +197,10 @@ class NearestUnlikeExplainer(TabularExplainer):
         return explanation
 
     def _fit_search(self, X):
+        check_method(self.index)
         self._training = TrainingRows.learn(self._model, self._space, X)
+        points = CostPoints(self._space, self._cost, self._rules)
+        self._training.index(points, self.index)
         self.train_index_ = container_of(X).index(X)
         self._check_reachable()
 
@@ -212,14 +246,10 @@ class NearestUnlikeExplainer(TabularExplainer):
         row = rows[who]
         codes, x = self._training.codes[at], problem.x[row]
         changed = ~((codes == x) | (np.isnan(codes) & np.isnan(x)))
-        first = _first_of(np.column_stack([row, changed]))
-        order = np.lexsort((np.arange(len(row)), ~first, row))
-        order = order[rank_in_row(row[order]) < k + 1]
+        kind = np.unique(changed, axis=0, return_inverse=True)[1].ravel()
+
+        def distance(a, b):
+            return problem.ruler.rows(codes[a], codes[b])
+
+        order = diverse(row, kind, k + 1, distance, problem.apart)
         return np.stack([row[order], at[order]])
-
-
-def _first_of(keys):
-    """Return the mask of rows that are the first of their kind."""
-    out = np.zeros(len(keys), dtype=bool)
-    out[np.unique(keys, axis=0, return_index=True)[1]] = True
-    return out

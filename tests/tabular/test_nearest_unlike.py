@@ -313,3 +313,50 @@ def test_of_two_rules_in_the_way_the_one_of_the_cheaper_answer_is_named():
     explanation = explainer.explain([[0.0, 0.0]])
     # [0, 4] is nearer than [8, 0], and it is the second column that it changes.
     assert explanation.details.blocking_rules.tolist() == [str(rules[1])]
+
+
+def test_of_two_limits_the_other_one_holds_where_one_is_lifted():
+    # One change reaches nothing, two changes are what the looser rule allows, and the
+    # only way out takes three.
+    table = np.array([[0.0, 0.0, 0.0], [5.0, 5.0, 0.0], [9.0, 9.0, 9.0]])
+    rules = [max_changes(1), max_changes(2)]
+    for last, named in ((0, str(rules[0])), (1, None)):
+        y = np.array([0, 1 - last, 1])
+        model = DecisionTreeClassifier(random_state=0)
+        explainer = NearestUnlikeExplainer(model, constraints=rules).fit(table, y)
+        explanation = explainer.explain([[0.0, 0.0, 0.0]])
+        assert explanation.status.tolist() == ["not_found"]
+        assert explanation.details.blocking_rules.tolist() == [named]
+
+
+@pytest.mark.parametrize("rules", ["none", "fixed", "few", "follows", "two"])
+def test_a_graph_gives_the_nearest_row_here_too(rules):
+    pytest.importorskip("hnswlib")
+    constraints, allowed = RULES[rules]
+    explainer = NearestUnlikeExplainer(tree(), constraints=constraints, index="hnsw")
+    explainer.fit(X, TWO)
+    assert explainer._training.indexed
+    # The graph offers more rows than there are: only the way to them is another one.
+    assert_brute_force(
+        explainer.explain(QUERIES), explainer, lambda said, old: said != old, allowed
+    )
+
+
+def test_a_graph_gives_about_the_nearest_of_many_rows():
+    pytest.importorskip("hnswlib")
+    frame, queries = table(6000, seed=2), table(60, seed=3)
+    rng = np.random.default_rng(0)
+    for one in (frame, queries):
+        one["rate"] = rng.integers(0, 3000, len(one)) / 1000
+        one["age"] = rng.integers(0, 3000, len(one))
+    y = (frame["rate"] > 1.5).astype(int)
+    told = {}
+    for index in ("exact", "hnsw"):
+        explainer = NearestUnlikeExplainer(
+            tree(), index=index, constraints=fixed("job")
+        ).fit(frame, y)
+        told[index] = explainer.explain(queries)
+        assert (told[index].status == "found").all()
+    ratio = told["hnsw"].cost / told["exact"].cost
+    assert (ratio >= 1 - 1e-9).all()
+    assert np.mean(ratio < 1 + 1e-9) >= 0.95

@@ -1,0 +1,104 @@
+"""Gradient-less descent on the numbers of counterfactuals."""
+
+import numpy as np
+from scipy.special import ndtri
+
+from skcf._search._diversity import change_sets
+from skcf._search._finish import _lawful, _section
+from skcf._search._problem import Pool
+from skcf._space import PAD, Candidates, mix, uniform
+
+N_PASSES = 3
+
+
+def tune(problem, pool, *, n_steps, radius, min_radius):
+    """Return valid candidates with their changed numbers moved nearer.
+
+    Each number is brought to the boundary by bisection first. Then all numbers of a
+    candidate move together: a step tries one point in each of some balls around the
+    present one, of radii (in ranges of the columns) that halve from `radius` down to
+    `min_radius`, and moves to the cheapest that keeps the target and the rules.
+    """
+    pool = pool.take(pool.valid)
+    for _ in range(N_PASSES):
+        nearer = _section(problem, pool)
+        if not len(nearer):
+            break
+        pool = _cheapest(problem, pool, nearer)
+    return _descended(problem, pool, n_steps, radius, min_radius)
+
+
+def _cheapest(problem, pool, found):
+    return problem.best_of_each(Pool.concat([pool, found]))
+
+
+def _descended(problem, pool, n_steps, radius, min_radius):
+    radii = radius * 0.5 ** np.arange(1 + int(np.ceil(np.log2(radius / min_radius))))
+    numeric = np.append(_numeric(problem), False)
+    for turn in range(n_steps):
+        # One number alone was brought to its boundary by the bisection.
+        moves = numeric[pool.cands.groups(problem.values)].sum(axis=1) > 1
+        if not moves.any() or problem.meter.expired:
+            break
+        cands = _around(problem, pool.take(moves), radii, turn)
+        cands = cands.take(_lawful(problem, cands))
+        cands = cands.take(problem.unseen(cands))
+        cost = problem.cost_of(cands)
+        # Other numbers than the cheapest of a set are not worth a look.
+        near = cost < _limit(problem, pool, cands)
+        cands, cost = cands.take(near), cost[near]
+        problem.remember(cands)
+        tried = problem.score(cands, cost)
+        pool = _cheapest(problem, pool, tried.take(tried.valid))
+    return pool
+
+
+def _numeric(problem):
+    """Return which groups are single numbers."""
+    single = problem.values.single
+    return (single >= 0) & problem.space.numeric[single]
+
+
+def _limit(problem, pool, cands):
+    """Return the cost of the pool's candidate with the same change set."""
+    known, kind = change_sets(problem, pool.cands, cands)
+    cost = np.full(max(known.max(initial=-1), kind.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(cost, known, pool.cost)
+    return cost[kind]
+
+
+def _around(problem, pool, radii, turn):
+    """Return points around candidates, one for each radius, that change numbers less.
+
+    What counts is the sum of the changes of numbers, in ranges of their columns.
+    """
+    values, space = problem.values, problem.space
+    owner = np.repeat(np.arange(len(pool)), len(radii))
+    cands = pool.cands.take(owner)
+    bits = mix(cands.hash(values) ^ problem.seed[cands.row] ^ mix(np.uint64(turn)))
+    bits ^= np.tile(np.arange(len(radii), dtype=np.uint64), len(pool))
+    groups = cands.groups(values)
+    single = np.append(values.single, -1)[groups]
+    who, slot = np.nonzero((single >= 0) & space.numeric[single])
+    column, row = single[who, slot], cands.row[who]
+    u = uniform(mix(mix(bits[who]) ^ mix(column.astype(np.uint64))))
+    step = radii[who % len(radii)] * ndtri(np.clip(u, 1e-12, 1 - 1e-12))
+    now, x = values.code_of(cands.value[who, slot]), problem.x[row, column]
+    code, unit = now.copy(), np.ones(len(who))
+    for j in np.unique(column):
+        mine = column == j
+        grid = space.columns[j]
+        unit[mine] = grid.scales["range"]
+        moved = grid.snap(now[mine] + step[mine] * unit[mine])
+        inside = (moved >= space.low[j]) & (moved <= space.high[j])
+        code[mine] = np.where(inside, moved, now[mine])
+    saved = np.where(np.isnan(x), 0.0, np.abs(now - x) - np.abs(code - x)) / unit
+    total = np.bincount(who, saved, minlength=len(cands))
+    keep = total > 1e-12
+    at = np.flatnonzero(keep[who])
+    place = np.cumsum(keep) - 1
+    ids = values.add(groups[who[at], slot[at]], code[at])
+    out = cands.value[keep]
+    # Back at the query's own number, the change is undone.
+    out[place[who[at]], slot[at]] = np.where(code[at] == x[at], PAD, ids)
+    return Candidates(cands.row[keep], out).tidy(values)
