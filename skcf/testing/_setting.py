@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone, is_regressor
 from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
-from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -94,7 +93,8 @@ class Setting:
         tree = DecisionTreeRegressor(max_depth=4, random_state=0)
         if isinstance(self.explainer, TabularExplainer):
             # Some methods take linear models only, others only trees.
-            linear = isinstance(self.explainer.estimator, LinearClassifierMixin)
+            module = type(self.explainer.estimator).__module__
+            linear = module.startswith("sklearn.linear_model")
             return Setting.mixed(self.new(estimator=Ridge() if linear else tree))
         model = Pipeline([("flat", FunctionTransformer(_flat)), ("model", tree)])
         y = np.unique(self.y, return_inverse=True)[1].astype(float)
