@@ -1,6 +1,7 @@
 """Pictures of counterfactual explanations."""
 
 from skcf.display._changes import ChangesDisplay
+from skcf.display._group import GroupDisplay
 from skcf.display._tradeoff import TradeoffDisplay
 
-__all__ = ["ChangesDisplay", "TradeoffDisplay"]
+__all__ = ["ChangesDisplay", "GroupDisplay", "TradeoffDisplay"]
