@@ -136,7 +136,7 @@ class Boxes:
         self.inner = inner
 
     def _learn_leaves(self):
-        """List every leaf with the tests on the way to it, those of a group together."""
+        """List every leaf, and the tests on the way to it by group."""
         trees = self.trees
         row = trees.cast(self.encode(self._default[None, :]))[0]
         settled = trees._goes_left_numpy(self.inner, row[trees.feature[self.inner]])

@@ -4,7 +4,11 @@ import numpy as np
 
 # Numbers on a grid of at most so many points may be encoded in any way at all.
 MAX_LISTED = 200_000
+# So few are tried in any case.
+FEW = 2_048
 N_SAMPLE = 512
+# Into how many parts an interval is cut at a time.
+N_PARTS = 16
 
 
 class Lattice:
@@ -103,6 +107,8 @@ class Cuts:
         edges : dict of column position to list of (encoded column, sorted thresholds)
         """
         plain = {j: a for j, a in lattices.items() if a.size and edges[j]}
+        wrong = [j for j, a in plain.items() if a.size <= FEW]
+        listed, plain = plain, {j: a for j, a in plain.items() if a.size > FEW}
         sample = self._encoded(
             {j: a.value(a.spread(N_SAMPLE)) for j, a in plain.items()}
         )
@@ -120,15 +126,14 @@ class Cuts:
                 last = np.array([lattice.last]) if lattice.size else np.empty(0, int)
             first = np.concatenate([[lattice.first], last[:-1] + 1])[: len(last)]
             out[j] = first.astype(np.int64), last.astype(np.int64)
-        wrong = [j for j in plain if j not in falls]
+        wrong += [j for j in plain if j not in falls]
         ends = self._encoded({j: plain[j].value(np.concatenate(out[j])) for j in tried})
         for j in tried:
             told = _signature(ends[j], edges[j])
             half = len(told) // 2
             if (told[:half] != told[half:]).any():
                 wrong.append(j)
-        for j in wrong:
-            out[j] = self._listed(plain[j], edges[j], j)
+        out.update(self._listed({j: listed[j] for j in wrong}, edges))
         return out
 
     def _bisect(self, lattices, edges, falls):
@@ -143,44 +148,53 @@ class Cuts:
             high[j] = np.full(len(mark[j]), a.last + 1, dtype=np.int64)
         open_ = set(lattices)
         while open_:
-            middle = {
-                j: (low[j] >> 1) + (high[j] >> 1) + (low[j] & high[j] & 1)
-                for j in open_
-            }
-            open_ = {j for j in open_ if (middle[j] != low[j]).any()}
+            points = {j: _between(low[j], high[j]) for j in open_}
+            open_ = {j for j in open_ if (points[j][-1] != low[j]).any()}
             shown = {
-                j: np.clip(middle[j], lattices[j].first, lattices[j].last)
+                j: np.clip(points[j], lattices[j].first, lattices[j].last)
                 for j in open_
             }
-            told = self._encoded({j: lattices[j].value(k) for j, k in shown.items()})
+            told = self._encoded(
+                {j: lattices[j].value(k.ravel()) for j, k in shown.items()}
+            )
             for j in open_:
-                x = told[j][np.arange(len(mark[j])), column[j]]
-                inside = (x <= mark[j]) != down[j]
-                inside |= middle[j] < lattices[j].first
-                low[j] = np.where(inside, middle[j], low[j])
-                high[j] = np.where(inside, high[j], middle[j])
+                n = len(mark[j])
+                x = told[j][
+                    np.arange(points[j].size), np.tile(column[j], len(points[j]))
+                ]
+                inside = (x.reshape(-1, n) <= mark[j]) != down[j]
+                inside |= points[j] < lattices[j].first
+                # They rise: those inside come first.
+                count = inside.sum(axis=0)
+                edge = np.vstack([low[j], points[j], high[j]])
+                low[j] = edge[count, np.arange(n)]
+                high[j] = edge[count + 1, np.arange(n)]
         out = {}
         for j, a in lattices.items():
             inner = low[j][(low[j] >= a.first) & (low[j] < a.last)]
             out[j] = np.unique(np.append(inner, a.last))
         return out
 
-    def _listed(self, lattice, edges, j):
-        """Return the intervals of a column that is looked at point by point."""
-        name = lattice.column.name
-        if lattice.size > MAX_LISTED:
-            raise ValueError(
-                f"Column {name!r} is encoded in a way that neither rises nor falls with "
-                "its numbers, and there are too many of these to try them all. Set a "
-                f"coarser resolution for it (at most {MAX_LISTED} numbers)."
-            )
-        k = np.arange(lattice.first, lattice.last + 1)
-        told = _signature(self._encoded({j: lattice.value(k)})[j], edges)
-        last = np.append(
-            np.flatnonzero((told[1:] != told[:-1]).any(axis=1)), len(k) - 1
-        )
-        first = np.append(0, last[:-1] + 1)
-        return k[first], k[last]
+    def _listed(self, lattices, edges):
+        """Return the intervals of columns that are looked at point by point."""
+        points = {}
+        for j, lattice in lattices.items():
+            if lattice.size > MAX_LISTED:
+                raise ValueError(
+                    f"Column {lattice.column.name!r} is encoded in a way that neither "
+                    "rises nor falls with its numbers, and there are too many of these "
+                    "to try them all. Set a coarser resolution for it (at most "
+                    f"{MAX_LISTED} numbers)."
+                )
+            points[j] = np.arange(lattice.first, lattice.last + 1)
+        rows = self._encoded({j: lattices[j].value(k) for j, k in points.items()})
+        out = {}
+        for j, k in points.items():
+            told = _signature(rows[j], edges[j])
+            turns = np.flatnonzero((told[1:] != told[:-1]).any(axis=1))
+            last = np.append(turns, len(k) - 1)
+            out[j] = k[np.append(0, last[:-1] + 1)], k[last]
+        return out
 
     def _encoded(self, numbers):
         """Return the encoded rows of numbers of each column, all in one call."""
@@ -192,6 +206,17 @@ class Cuts:
             codes[: len(values), j] = values
         rows = self.encode(codes)
         return {j: rows[: len(values)] for j, values in numbers.items()}
+
+
+def _between(low, high):
+    """Return rising positions between two, low ones where there are none."""
+    low, high = low.view(np.uint64), high.view(np.uint64)
+    # The difference of positions does not fit into their own type.
+    width = high - low
+    part, rest = width // N_PARTS, width % N_PARTS
+    turn = np.arange(1, N_PARTS, dtype=np.uint64)[:, None]
+    points = low + part * turn + rest * turn // np.uint64(N_PARTS)
+    return np.where(width <= 1, low, points).view(np.int64)
 
 
 def _direction(values):

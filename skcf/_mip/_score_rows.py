@@ -76,6 +76,13 @@ class ScoreRows:
     def _lead(self, c, d):
         """Return the row that class `c` is ahead of class `d`."""
         trees, cut = self.trees, self.model.cut
+        clear = TOLERANCE * self.model.scale
+        if trees.method == "decision_function":
+            if len(trees.base) > 1:
+                return self._row(self._unit(c) - self._unit(d), clear, clear)
+            sign = 1.0 if c == 1 else -1.0
+            least = sign * cut + clear
+            return self._row(sign * self._unit(0), least, least)
         if len(trees.base) == 1 or cut is not None:
             p = 0.5 if cut is None else cut if c == 1 else 1.0 - cut
             clear = TOLERANCE / 2 if cut is None else TOLERANCE

@@ -101,7 +101,7 @@ class CellMaker:
     # -- values ---------------------------------------------------------------------
 
     def _order_sides(self):
-        """Number the sides of all leaves, leaf after leaf."""
+        """Sort the sides of all leaves, leaf after leaf."""
         boxes = self.boxes
         leaf = np.concatenate([s[0] for s in boxes.sides])
         group = np.repeat(np.arange(len(boxes.sides)), [len(s[0]) for s in boxes.sides])

@@ -1,7 +1,5 @@
 """Compiled local search: from a point to a cheap one in the target."""
 
-import numpy as np
-
 from skcf._jit import jit
 from skcf._mip._tree_kernels import n_broken, sweep
 

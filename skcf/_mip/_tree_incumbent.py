@@ -1,5 +1,7 @@
 """A first good point: single changes, pairs, and local search from several starts."""
 
+from math import prod
+
 import numpy as np
 
 from skcf._mip._tree_climb import best_pair, cheapen, price_of, repair
@@ -58,7 +60,7 @@ def _packed(cells, limits):
         starts.append(sum(map(len, tables)))
         tables.append(table.ravel())
         groups += list(members)
-        strides += [s // table.itemsize for s in table.strides]
+        strides += [prod(table.shape[i + 1 :]) for i in range(table.ndim)]
         first.append(len(groups))
     return (
         mask,
@@ -66,14 +68,6 @@ def _packed(cells, limits):
         *(np.array(v, dtype=np.int64) for v in (first, groups, strides, starts)),
         np.concatenate(tables) if tables else np.zeros(0, dtype=bool),
     )
-
-
-def first_point(arrays, need, alive, starts=()):
-    """Return (cost, point) of a cheap point in the target, (inf, None) if none is found.
-
-    `starts` are more points to search from.
-    """
-    return Climber(arrays, need, alive).run(starts)
 
 
 class Climber:

@@ -49,7 +49,7 @@ class Relaxation:
     # -- structure ------------------------------------------------------------------
 
     def _pair_up(self):
-        """Number the pairs of a tree and a group that it reads."""
+        """List the pairs of a tree and a group that it reads."""
         trees, offsets = self.cells.leaves, self.cells.offsets
         count = np.diff(trees.first)
         self.side_leaf = np.repeat(np.arange(self.n_leaves), count)
