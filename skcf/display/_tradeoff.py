@@ -15,6 +15,16 @@ _GREY = "#808080"
 # Where a label goes next to its disk: horizontal and vertical side, best first.
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
+_LABELS = {
+    "gower": "Gower distance (mean)",
+    "mace": "MACE distance (mean)",
+    "geco": "GeCo distance (mean)",
+    "sparsity": "Changed features (mean)",
+    "seconds": "Time (seconds)",
+    "n_calls": "Model calls",
+    "n_rows": "Rows given to the model",
+}
+
 
 class TradeoffDisplay:
     """Validity, cost and time of several explainers.
@@ -245,17 +255,6 @@ class TradeoffDisplay:
             clip_on=False,
             zorder=4,
         )
-
-
-_LABELS = {
-    "gower": "Gower distance (mean)",
-    "mace": "MACE distance (mean)",
-    "geco": "GeCo distance (mean)",
-    "sparsity": "Changed features (mean)",
-    "seconds": "Time (seconds)",
-    "n_calls": "Model calls",
-    "n_rows": "Rows given to the model",
-}
 
 
 def _label(ax, x, y, names):
