@@ -90,13 +90,14 @@ def _quadratic(rows, at_most, low, high, prices):
     # In y = (move + shift) / unit the cost is |y|^2, up to a constant.
     matrix, right = system * unit, least + system @ shift
     size = np.linalg.norm(matrix, axis=1)
+    size[size == 0] = 1.0
     matrix, right = matrix / size[:, None], right / size
     target = np.zeros(2 * n + 1)
     target[-1] = 1.0
-    factors, distance = nnls(np.vstack([matrix.T, right]), target, maxiter=5000)
-    if distance < 1e-7:
-        return None
+    factors, _ = nnls(np.vstack([matrix.T, right]), target, maxiter=5000)
     rest = np.vstack([matrix.T, right]) @ factors - target
+    if rest[-1] > -1e-13:  # the rows contradict one another
+        return None
     moves = np.maximum(-rest[:-1] / rest[-1] * unit - shift, 0.0)
     step = moves[n:] - moves[:n]
     over = (all_rows @ step - limit).max(initial=0.0)

@@ -164,7 +164,8 @@ class DEA(BaseEstimator):
         efficiency : ndarray of shape (n_samples,)
             1 on the frontier, below 1 inside of the technology, above 1 outside.
         """
-        return self._technology.efficiency(self._plans(X)[1], self.orientation)
+        plans = self._plans(X)[1]
+        return self._technology.efficiency(plans, self.orientation)
 
     def evaluate(self, X):
         """Return the efficiencies of units, and the units that they are held against.
@@ -280,6 +281,8 @@ class DEA(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        # Columns that are carried along may hold text.
+        tags.input_tags.string = True
         return tags
 
 

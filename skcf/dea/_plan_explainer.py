@@ -86,10 +86,12 @@ class PlanExplainer(BaseExplainer):
             )
             cut[i] = np.isnan(bound[i]) and deadline is not None
             for rank, one in enumerate(found):
-                proved = (
-                    one.cost <= bound[i] + 1e-9 if rank == 0 else bound[i] == bound[i]
-                )
+                proved = np.isfinite(bound[i]) and (rank == 0 or exact is Nearest)
                 codes = self._codes(state.codes[row], one.steps, regions[one.room])
+                if rank == 0:
+                    # Prices that only break ties are no part of the cost.
+                    cost = self._cost.rows(state.codes[row], codes)
+                    bound[i] = np.minimum(bound[i], cost)
                 lots.append((i, codes, one.facet, proved))
         at, codes, facet, proved = zip(*lots, strict=True) if lots else ((),) * 4
         method = "facets" if exact is Nearest else "mip"
@@ -224,6 +226,8 @@ class PlanExplainer(BaseExplainer):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
+        # Columns that are carried along may hold text.
+        tags.input_tags.string = True
         return tags
 
 

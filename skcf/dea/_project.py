@@ -13,6 +13,7 @@ import numpy as np
 
 # Moves that cost nothing would be arbitrary; at this price they are short.
 TOKEN = 1e-9
+COUNTED = 1e-6
 N_SECTIONS = 80
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
@@ -38,8 +39,10 @@ class Prices:
         price = np.stack([cost.down[columns], cost.up[columns]])
         price = price * scale / cost.unit[columns]
         c, m = cost.cost, cost.divisor
+        counts = not (c.l1 or c.l2 or c.linf)
         return cls(
-            c.l1 / m * weight * price,
+            # Where changes are only counted, those that are equal in number are short.
+            COUNTED * price if counts else c.l1 / m * weight * price,
             c.l2 / m * weight * price**2,
             weight * price,
             c.l0 / m * weight,
