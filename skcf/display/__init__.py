@@ -1,7 +1,8 @@
 """Pictures of counterfactual explanations."""
 
 from skcf.display._changes import ChangesDisplay
+from skcf.display._frontier import FrontierDisplay
 from skcf.display._group import GroupDisplay
 from skcf.display._tradeoff import TradeoffDisplay
 
-__all__ = ["ChangesDisplay", "GroupDisplay", "TradeoffDisplay"]
+__all__ = ["ChangesDisplay", "FrontierDisplay", "GroupDisplay", "TradeoffDisplay"]
