@@ -15,7 +15,7 @@ from skcf._measures._plausibility import (
     nearest,
     outlier_factor,
 )
-from skcf._measures._ruler import Ruler, as_table
+from skcf._measures._ruler import Ruler
 from skcf._measures._violations import broken_rules
 from skcf.metrics._coverage import coverage
 from skcf.metrics._measured import Measured, unwrap
@@ -107,8 +107,8 @@ def compare(
     -----
     The units of distances are those of the training rows of each explainer, so that
     its figures are those of its explanation. Explainers that were fitted to the same
-    rows share them. For explainers of anything but rows of a table, what needs columns
-    is nan.
+    rows share them. What an explainer has no means to tell is nan: without a model,
+    `redundancy` and `stability`; for series, all that compares columns.
 
     Examples
     --------
@@ -136,7 +136,8 @@ def compare(
     for name, given in (("constraints", constraints), ("n_repeats", n_repeats or None)):
         if given is not None and reference is None:
             raise ValueError(f"{name} need reference, the training rows.")
-    X = as_table(X, "X")
+    if isinstance(X, (list, tuple)):
+        X = np.asarray(X)
     told = [
         _explained(e, X, reference, target=target, n_counterfactuals=n_counterfactuals)
         for e in named.values()
@@ -248,7 +249,7 @@ def _beside_reference(one, random_state):
 def _stability(one, target, n_repeats, random_state):
     """Return the stability of the best answer of a row, for each of its answers."""
     measured = one.measured
-    if measured.ruler is None:
+    if not measured.of_model:
         return _nothing(measured)
     explanation = measured.explanation
     X, X_cf = explanation.pairs()
@@ -269,7 +270,7 @@ def _stability(one, target, n_repeats, random_state):
 
 
 def _ruler_of(one, constraints):
-    columns = one.measured.explainer.categorical_features
+    columns = getattr(one.measured.explainer, "categorical_features", "from_dtype")
     return Ruler.of(one.reference, constraints, columns)
 
 

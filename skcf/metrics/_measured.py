@@ -8,6 +8,8 @@ from skcf._explanation._cells import take
 from skcf._measures._judge import Judge
 from skcf._measures._redundancy import redundant_share
 from skcf._measures._ruler import Ruler
+from skcf._space import FeatureSpace
+from skcf.constraints._rule import check_rules
 
 
 def unwrap(explainer, *tables):
@@ -27,11 +29,12 @@ def unwrap(explainer, *tables):
 class Measured:
     """The counterfactuals of an explanation with the codes of the explainer's space.
 
-    What needs rows of a table is None for explainers of anything else.
+    What an explainer has no means to tell is nan.
 
     Attributes
     ----------
     ruler : Ruler or None
+        None for explainers of anything but rows of a table.
     n_features : int
         The number of features, where columns taken together are one.
     """
@@ -40,8 +43,10 @@ class Measured:
         self.explainer, self.explanation = explainer, explanation
         self.target = getattr(explainer, "target", None) if target is None else target
         self.ruler, self.n_features = None, int(np.prod(explanation.queries.shape[1:]))
-        if isinstance(explainer, TabularExplainer):
-            self.ruler = Ruler(explainer._space, explainer._rules.rules)
+        self.of_model = isinstance(explainer, TabularExplainer)
+        space = getattr(explainer, "_space", None)
+        if isinstance(space, FeatureSpace):
+            self.ruler = Ruler(space, check_rules(explainer.constraints))
             self.n_features = self.ruler.n_groups
             self.X = take(explanation.queries, explanation.row)
             self.codes = self.ruler.read(self.X, explanation.counterfactuals)
@@ -53,15 +58,18 @@ class Measured:
         return self.ruler.cost(cost).rows(*self.codes)
 
     def valid(self):
-        """Return which counterfactuals reach their target, by the model, (m,)."""
-        if self.ruler is None:
+        """Return which counterfactuals reach their target, by the model, (m,).
+
+        Without a model, all of them: the explainer has judged them already.
+        """
+        if not self.of_model:
             return np.ones(len(self.explanation.row), dtype=bool)
         every = np.arange(len(self.explanation.row))
         return self._reached(self.explanation.counterfactuals, every)
 
     def redundancy(self):
         """Return the share of redundant changes of counterfactuals, (m,)."""
-        if self.ruler is None:
+        if not self.of_model:
             return np.full(len(self.explanation.row), np.nan)
         cf = self.explanation.counterfactuals
         return redundant_share(self.ruler, self.X, cf, self.codes, self._reached)

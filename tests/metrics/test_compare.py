@@ -11,10 +11,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skcf._explanation._cells import take
 from skcf.constraints import fixed, increasing
+from skcf.dea import DEATargetExplainer
 from skcf.metrics import (
     compare,
     diversity,
@@ -26,6 +27,7 @@ from skcf.metrics import (
     violations,
 )
 from skcf.tabular import GeCoExplainer, NearestUnlikeExplainer
+from skcf.timeseries import NearestUnlikeSeriesExplainer
 from tests._measures.mixed import LIBRARIES, columns_of, fitted, rules_of
 from tests.lending import MODEL, REFUSED, squares
 from tests.lending import X as LOANS
@@ -217,6 +219,32 @@ def test_targets_by_row_with_failures():
     )
     assert told["already"].tolist() == [1] and told["found"].tolist() == [5]
     assert told["validity"].tolist() == [1.0]
+
+
+def test_series_have_no_columns_to_compare():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6, 2))
+    y = (X[:, :3, 0].mean(axis=1) > 0).astype(int)
+    flat = FunctionTransformer(lambda X: np.reshape(X, (len(X), -1)))
+    model = make_pipeline(flat, LogisticRegression())
+    explainer = NearestUnlikeSeriesExplainer(model).fit(X, y)
+    told = compare([explainer], X[:5], reference=X, n_repeats=1)
+    assert told["coverage"] == told["validity"] == [1.0]
+    assert told["sparsity"] == explainer.explain(X[:5]).n_changed.mean()
+    for name in ("gower", "redundancy", "violations", "plausibility", "stability"):
+        assert np.isnan(told[name]).all()
+
+
+def test_plans_have_costs_but_no_model():
+    X = pd.DataFrame(
+        {"a": [0.5, 1.5, 1.75, 2.5], "b": [1, 0.5, 1.25, 1.25], "out": [1.0] * 4}
+    )
+    explainer = DEATargetExplainer(inputs=["a", "b"], outputs=["out"]).fit(X)
+    told = compare([explainer], X, reference=X, n_repeats=1)
+    assert told["already"].tolist() == told["found"].tolist() == [2]
+    x, x_cf = explainer.explain(X).pairs()
+    assert told["gower"].tolist() == [proximity(x, x_cf, reference=X)]
+    assert told[["redundancy", "stability"]].isna().all(axis=None)
 
 
 def test_arrays_need_no_frame_library():
