@@ -61,7 +61,7 @@ class BlackBox:
 
     def __init__(self, estimator, space, X, y=None, threshold=None, read=True):
         self.estimator = estimator
-        self._threads, self.rate = SingleThread(), 0.0
+        self._threads, self.rate, self.view = SingleThread(), 0.0, None
         self.space = space
         self.regression = _is_regression(estimator)
         self.bare = _wants_arrays(estimator, space.container.kind)
@@ -77,7 +77,6 @@ class BlackBox:
         self.classes_, self.has_proba = None, False
         self.needs_proba = threshold is not None
         self.cut, self.scale, self.method = None, 1.0, "predict"
-        self.view = None
         if self.regression:
             centre = np.abs(prediction).max() if len(prediction) else 1.0
             self.scale = float(max(centre, np.finfo(float).tiny))
@@ -128,9 +127,8 @@ class BlackBox:
             scores = self._scores(self.method, table)
         if self.method == "predict_proba":
             return scores, scores
-        return scores, self._scores(
-            "predict_proba", table
-        ) if self.needs_proba else None
+        probability = self._scores("predict_proba", table) if self.needs_proba else None
+        return scores, probability
 
     def told(self, table):
         """Return what `predict` and the methods behind margins say, by their names.
@@ -142,7 +140,7 @@ class BlackBox:
             methods.append(self.method)
         if self.has_proba and self.method != "predict_proba":
             methods.append("predict_proba")
-        with self._threads.limit(len(table), self.rate):
+        with self._threads.limit(len(table), self.rate, self.compiled):
             final, X = staged(self.estimator, self.input(table))
             predict = np.ravel(np.asarray(final.predict(X)))
             scores = {m: np.asarray(getattr(final, m)(X)) for m in methods}
@@ -241,7 +239,7 @@ class BlackBox:
         """Return where rows lie on the closed edge of a target.
 
         There a batch may say yes to a row and no to it alone: sums of floats depend on
-        how rows are grouped. Those of trees do not.
+        how rows are grouped. Those of trees that are added up in their order do not.
         """
         if self.compiled:
             return np.zeros(len(goal), dtype=bool)
@@ -305,7 +303,7 @@ class BlackBox:
         return self._ask(method, table).astype(np.float64, copy=False)
 
     def _ask(self, method, table):
-        with self._threads.limit(len(table), self.rate):
+        with self._threads.limit(len(table), self.rate, self.compiled):
             return np.asarray(getattr(self.estimator, method)(self.input(table)))
 
 

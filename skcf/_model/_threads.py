@@ -27,14 +27,18 @@ class SingleThread:
         return {"_controller": None}
 
     @contextmanager
-    def limit(self, n_rows, rate=0.0):
-        """Return a context for a call with so many rows of `rate` seconds each."""
-        if n_rows >= FEW_ROWS or n_rows * rate >= SHORT:
-            yield
-            return
-        if self._controller is None:
-            self._controller = ThreadpoolController()
+    def limit(self, n_rows, rate=0.0, in_order=False):
+        """Return a context for a call with so many rows of `rate` seconds each.
+
+        If it has to be `in_order`, long calls too keep to one of scikit-learn's jobs.
+        """
+        short = n_rows < FEW_ROWS and n_rows * rate < SHORT
         with ExitStack() as stack:
-            stack.enter_context(self._controller.limit(limits=1, user_api="openmp"))
-            stack.enter_context(parallel_config(backend="sequential"))
+            if short or in_order:
+                stack.enter_context(parallel_config(backend="sequential"))
+            if short:
+                if self._controller is None:
+                    self._controller = ThreadpoolController()
+                one = self._controller.limit(limits=1, user_api="openmp")
+                stack.enter_context(one)
             yield

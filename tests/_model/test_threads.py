@@ -46,6 +46,14 @@ def test_only_short_calls_are_limited(n_rows, rate, limited):
         assert jobs() == 2
 
 
+def test_jobs_of_a_long_call_can_be_kept_in_order():
+    with threadpool_limits(2, user_api="openmp"):
+        with SingleThread().limit(FEW_ROWS, in_order=True):
+            assert set(openmp()) == {2}
+            assert jobs() == 1
+        assert jobs() == 2
+
+
 def test_limits_end_with_an_error():
     with threadpool_limits(2, user_api="openmp"):
         with pytest.raises(ZeroDivisionError), SingleThread().limit(1):
