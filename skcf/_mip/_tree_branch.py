@@ -15,6 +15,8 @@ from skcf._mip._tree_reduce import compact
 GAP = 5e-10
 # Values whose reduced cost is within this part of the gap to the incumbent are tight.
 TIGHT = 0.1
+# What a cut is worth at least that leaves all shares of the relaxation on one side.
+IDLE = 0.02
 # The problem is written anew when the root leaves less than this part of its values.
 SHRUNK = 0.75
 
@@ -267,9 +269,15 @@ class _Part:
                 return False
 
     def _try(self, alive):
-        """Offer the point of least reduced costs, and what local search makes of it."""
+        """Offer the point that the relaxation leans to, and what local search makes.
+
+        That is the one of the largest shares or, without them, of the least reduced
+        costs.
+        """
         search = self.search
-        theta = np.where(alive, self.theta, np.inf)
+        share = self.relaxation.share
+        theta = self.theta if share is None else -share
+        theta = np.where(alive, theta, np.inf)
         point = np.array(
             [
                 begin + int(np.argmin(theta[begin:end]))
@@ -308,13 +316,15 @@ class _Part:
         """Return the alive values of the group to branch on, and which are lower.
 
         Of the groups whose (nearly) tight values cost most differently, those below
-        the middle of their costs go one way; where all are alike, the best value of
-        the group with the closest second goes alone.
+        the middle of their costs go one way. What counts is that difference times the
+        lesser share that the relaxation has on one side. Where all are alike, the best
+        value of the group with the closest second goes alone.
         """
         cells, search = self.cells, self.search
         best, chosen = 0.0, None
         second, other = np.inf, None
         gap = max(search.cutoff - node.bound, 0.0)
+        share = self.relaxation.share
         for begin, end in zip(cells.offsets[:-1], cells.offsets[1:], strict=True):
             some = begin + np.flatnonzero(node.alive[begin:end])
             if len(some) < 2:
@@ -323,9 +333,11 @@ class _Part:
             if cells.linf:
                 cost = cost + cells.linf * cells.peak[some]
             tight = cost[theta <= theta.min() + TIGHT * gap]
-            span = tight.max() - tight.min()
+            span, middle = tight.max() - tight.min(), (tight.max() + tight.min()) / 2
+            if share is not None and span > 0:
+                near = share[some][cost <= middle].sum()
+                span *= IDLE + min(near, 1.0 - near)
             if span > best:
-                middle = (tight.max() + tight.min()) / 2
                 best, chosen = span, (some, cost <= middle)
             close = np.partition(theta, 1)[1] - theta.min()
             if close < second:

@@ -291,6 +291,7 @@ class Relaxation:
         highs.run()
         status = highs.getModelStatus()
         known = highspy.HighsModelStatus
+        self.share = None
         if status == known.kInfeasible:
             return self._rays()
         if status not in (known.kOptimal, known.kObjectiveBound):
@@ -298,7 +299,19 @@ class Relaxation:
         solution = highs.getSolution()
         if not solution.dual_valid:
             return []
+        if status == known.kOptimal:
+            self.share = self._shares(np.array(solution.col_value[: self.n_steps]))
         return [np.array(solution.row_dual) / self.scale]
+
+    def _shares(self, step):
+        """Return the share of every value for given steps."""
+        above = np.zeros(self.cells.offsets[-1])
+        first = np.zeros(len(above), dtype=bool)
+        first[self.cells.offsets[:-1]] = True
+        above[first], above[~first] = 1.0, step
+        after = np.append(above[1:], 0.0)
+        after[self.cells.offsets[1:] - 1] = 0.0
+        return above - after
 
     def _rays(self):
         """Return the multipliers that show that there is no point, of either sign."""
