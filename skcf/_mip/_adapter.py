@@ -30,15 +30,13 @@ class Mip:
         self.variables = []
         self._place = {}
         self._low, self._high, self._integer = [], [], []
-        self._rows, self._handed = [], 0
+        self._rows, self._handed = [], (0, 0)
         self._objective = None
         self._solver = None
         self.impossible = False
 
     def variable(self, name, low=0.0, high=None, integer=False):
         """Return a new variable of PuLP."""
-        if self._solver is not None:
-            raise RuntimeError("variables come before the first solve")
         name = f"{name}_{len(self.variables)}"
         kind = pulp.LpInteger if integer else pulp.LpContinuous
         low = None if low is None or low == -np.inf else float(low)
@@ -121,6 +119,9 @@ class Mip:
         cutoff=None,
         gap=0.0,
         tell=None,
+        relax=False,
+        fixed=None,
+        pins=(),
         solver=None,
     ):
         """Return the Outcome.
@@ -137,6 +138,12 @@ class Mip:
             The relative gap at which a solution is good enough.
         tell : callable, default=None
             Called with the best objective and the bound so far; False stops.
+        relax : bool, default=False
+            Whether integers may be any numbers.
+        fixed : ndarray of shape (n_variables,), default=None
+            Integers keep these values, rounded.
+        pins : sequence of (variable, value), default=()
+            Variables that keep a value this time.
         solver : str, default=None
             The name of another solver of PuLP. Of those it is not known what they
             proved, so their `bound` is nan; they take no start and no cutoff.
@@ -145,22 +152,34 @@ class Mip:
             return Outcome("infeasible", None, np.inf, np.inf)
         if solver is not None:
             return self._solve_elsewhere(solver, time_limit, gap)
-        if self._solver is None:
-            self._solver = Solver(
-                np.array(self._low),
-                np.array(self._high),
-                np.array(self._integer, dtype=bool),
-                self.presolve,
-            )
         self._hand_over()
+        pinned = [(self._place[v.name], float(value)) for v, value in pins]
+        if fixed is not None:
+            whole = np.flatnonzero(self._integer)
+            pinned += [(int(i), float(np.rint(fixed[i]))) for i in whole]
         return self._solver.solve(
-            time_limit=time_limit, start=start, cutoff=cutoff, gap=gap, tell=tell
+            time_limit=time_limit,
+            start=start,
+            cutoff=cutoff,
+            gap=gap,
+            tell=tell,
+            relax=relax,
+            pins=pinned,
         )
 
     def _hand_over(self):
-        """Give HiGHS the rows that it does not have yet, and the objective."""
-        rows = self._rows[self._handed :]
-        self._handed = len(self._rows)
+        """Give HiGHS the columns and rows that it does not have, and the objective."""
+        if self._solver is None:
+            self._solver = Solver(self.presolve)
+        n_columns, n_rows = self._handed
+        self._handed = len(self.variables), len(self._rows)
+        if n_columns < len(self.variables):
+            self._solver.add_columns(
+                np.array(self._low[n_columns:]),
+                np.array(self._high[n_columns:]),
+                np.array(self._integer[n_columns:], dtype=bool),
+            )
+        rows = self._rows[n_rows:]
         if rows:
             size = np.array([len(entries) for _, _, entries in rows])
             flat = [pair for _, _, entries in rows for pair in entries]

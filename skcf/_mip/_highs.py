@@ -72,36 +72,48 @@ def _in_silence(make):
 
 
 class Solver:
-    """A linear program with integers inside HiGHS; rows may be added between solves.
+    """A linear program with integers inside HiGHS; it may grow between solves.
 
     Parameters
     ----------
-    low, high : ndarray of shape (n_variables,)
-    integer : ndarray of bool of shape (n_variables,)
     presolve : bool, default=True
         Whether HiGHS may rewrite the program first.
     """
 
-    def __init__(self, low, high, integer, presolve=True):
+    def __init__(self, presolve=True):
         import highspy
 
         self._api = highspy
         self.highs = new_highs()
-        self.n, self.integer = len(low), integer
+        self.low = self.high = np.empty(0)
+        self.integer = np.empty(0, dtype=bool)
         self.offset, self.unit = 0.0, 1.0
-        nothing = np.empty(0, dtype=np.int32)
-        self.highs.addCols(
-            self.n, np.zeros(self.n), low, high, 0, nothing, nothing, np.empty(0)
-        )
-        at = np.flatnonzero(integer).astype(np.int32)
-        if len(at):
-            kinds = np.full(len(at), highspy.HighsVarType.kInteger)
-            self.highs.changeColsIntegrality(len(at), at, kinds)
         for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance"):
             self.highs.setOptionValue(name, TOLERANCE)
         self.highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
         if not presolve:
             self.highs.setOptionValue("presolve", "off")
+
+    @property
+    def n(self):
+        """Number of variables."""
+        return len(self.low)
+
+    def add_columns(self, low, high, integer):
+        """Add variables, arrays of shape (n_new,)."""
+        nothing = np.empty(0, dtype=np.int32)
+        at = self.n + np.flatnonzero(integer).astype(np.int32)
+        self.highs.addCols(
+            len(low), np.zeros(len(low)), low, high, 0, nothing, nothing, np.empty(0)
+        )
+        self.low, self.high = np.append(self.low, low), np.append(self.high, high)
+        self.integer = np.append(self.integer, integer)
+        self._set_kinds(at, self._api.HighsVarType.kInteger)
+
+    def _set_kinds(self, at, kind):
+        if len(at):
+            kinds = np.full(len(at), kind)
+            self.highs.changeColsIntegrality(len(at), at.astype(np.int32), kinds)
 
     def add_rows(self, low, high, start, index, value):
         """Add rows ``low <= A x <= high`` in compressed form."""
@@ -123,21 +135,35 @@ class Solver:
         every = np.arange(self.n, dtype=np.int32)
         self.highs.changeColsCost(self.n, every, cost / self.unit)
 
-    def bounds(self, low, high):
-        """Replace the bounds of all variables."""
-        every = np.arange(self.n, dtype=np.int32)
-        self.highs.changeColsBounds(self.n, every, low, high)
+    def solve(
+        self,
+        *,
+        time_limit=None,
+        start=None,
+        cutoff=None,
+        gap=0.0,
+        tell=None,
+        relax=False,
+        pins=(),
+    ):
+        """Return the Outcome; the parameters are those of `Mip.solve`.
 
-    def solve(self, *, time_limit=None, start=None, cutoff=None, gap=0.0, tell=None):
-        """Return the Outcome; the parameters are those of `Mip.solve`."""
+        `pins` are pairs (position, value) of variables that are fixed for this time.
+        """
         highs = self.highs
         highs.setOptionValue("mip_rel_gap", gap)
         highs.setOptionValue("mip_abs_gap", TOLERANCE)
         limit = np.inf if time_limit is None else max(time_limit, 0.0)
-        # The clock of an object runs on from solve to solve.
-        highs.setOptionValue("time_limit", highs.getRunTime() + limit)
+        highs.setOptionValue("time_limit", limit)
         top = np.inf if cutoff is None else (cutoff - self.offset) / self.unit
         highs.setOptionValue("objective_bound", top)
+        whole = np.flatnonzero(self.integer)
+        if relax:
+            self._set_kinds(whole, self._api.HighsVarType.kContinuous)
+        pinned = np.array([i for i, _ in pins], dtype=np.int32)
+        at = np.array([v for _, v in pins], dtype=np.float64)
+        if len(pinned):
+            highs.changeColsBounds(len(pinned), pinned, at, at)
         if start is not None:
             every = np.arange(self.n, dtype=np.int32)
             highs.setSolution(self.n, every, np.asarray(start, dtype=np.float64))
@@ -146,7 +172,13 @@ class Solver:
         highs.run()
         if tell is not None:
             highs.setCallback(None, None)
-        return self._outcome(cutoff)
+        out = self._outcome(cutoff, relax or not len(whole))
+        if len(pinned):
+            low, high = self.low[pinned], self.high[pinned]
+            highs.changeColsBounds(len(pinned), pinned, low, high)
+        if relax:
+            self._set_kinds(whole, self._api.HighsVarType.kInteger)
+        return out
 
     def _tell(self, tell):
         """Report progress, and stop where the answer is False."""
@@ -161,7 +193,7 @@ class Solver:
         self.highs.setCallback(heard, None)
         self.highs.startCallback(kinds.kCallbackMipInterrupt)
 
-    def _outcome(self, cutoff):
+    def _outcome(self, cutoff, plain):
         status = self.highs.getModelStatus()
         info, names = self.highs.getInfo(), self._api.HighsModelStatus
         has_point = info.primal_solution_status == 2
@@ -172,7 +204,7 @@ class Solver:
         if values is not None:
             objective = info.objective_function_value * self.unit + self.offset
         bound = np.nan
-        if self.integer.any():
+        if not plain:
             bound = info.mip_dual_bound * self.unit + self.offset
         elif status == names.kOptimal:
             bound = objective

@@ -21,8 +21,8 @@ _ACTIVATIONS = {"identity": lambda z: z, "relu": lambda z: np.maximum(z, 0.0)}
 class LayeredSolver:
     """Base of the solvers of models that are read as layers.
 
-    A subclass implements `_add_model`, and may answer an alternative of the target
-    without a program (`_closed_form`).
+    A subclass implements `_read` and `_add_model`, and may answer an alternative of
+    the target without a program (`_closed_form`).
 
     Parameters
     ----------
@@ -108,7 +108,8 @@ class LayeredSolver:
     def _best(self, case, turn, margin):
         """Return what `_next` does, for one margin, over all alternatives."""
         best, top, least, none = None, np.inf, np.inf, True
-        for rows in goal_rows(self.model, case.goal, margin):
+        for which, rows in enumerate(goal_rows(self.model, case.goal, margin)):
+            case.which = which
             codes, bound, refuted = self._alternative(case, rows, turn, top)
             none &= refuted
             least = -np.inf if np.isnan(bound) else min(least, bound)
@@ -131,8 +132,9 @@ class LayeredSolver:
         """Return what `_alternative` does where no program is needed, else None."""
         return None
 
-    def _by_program(self, case, rows, turn, top):
-        constant, own = self.inputs.own(case.encoded)
+    def _program(self, case, turn=0):
+        """Return the program of a query without its model."""
+        _, own = self.inputs.own(case.encoded)
         pairs = list(enumerate(case.pieces))
         home = np.array([self.inputs.bends(g, p, own[g]) for g, p in pairs])
         program = Program(
@@ -144,21 +146,53 @@ class LayeredSolver:
             home=home | case.home,
             turn=turn,
         )
-        tables = [self.inputs.table(g, p, own[g]) for g, p in pairs]
-        bend = self._add_model(program, tables, constant, rows, case)
         for changed in case.excluded:
             program.exclude(changed)
+        return program
+
+    def _by_program(self, case, rows, turn, top):
+        program = self._program(case, turn)
+        constant, own = self.inputs.own(case.encoded)
+        # What the rows are passed by; above zero where an answer was turned down.
+        clear = [program.mip.variable("clear", 0, 0) for _ in rows.least]
+        tables = [self.inputs.table(g, p, own[g]) for g, p in enumerate(case.pieces)]
+        parts = Parts(program, tables, constant, rows, clear, top)
+        bend = self._add_model(parts, case)
         said, codes, bound = program.solve(
             deadline=case.deadline,
-            cutoff=top if np.isfinite(top) else None,
+            cutoff=parts.top if np.isfinite(parts.top) else None,
             tell=case.tell,
             bend=bend,
         )
-        if said.status == "infeasible":
+        if said.status == "infeasible" and not np.isfinite(parts.top):
             return None, np.inf, True
-        if said.status == "cutoff":
-            return None, top, False
-        return codes, bound if np.isfinite(bound) else np.nan, False
+        bound = bound if np.isfinite(bound) else np.nan
+        if codes is None:
+            return self._kept(case, parts, said, bound)
+        if not self._accepted(case, codes):
+            codes = self._repaired(case, parts, said, codes)
+        return codes, bound, False
+
+    def _kept(self, case, parts, said, bound):
+        """Return the answer that was known before the program, if it is the best."""
+        proved = said.status in ("cutoff", "infeasible")
+        return None, parts.top if proved else bound, False
+
+    def _repaired(self, case, parts, said, codes):
+        """Return an accepted answer with the integers of one that was turned down."""
+        program, rows = parts.program, parts.rows
+        for margin in MARGINS[1:]:
+            more = (
+                goal_rows(self.model, case.goal, margin)[case.which].least - rows.least
+            )
+            pins = list(zip(parts.clear, np.maximum(more, 0.0), strict=True))
+            again = program.mip.solve(fixed=said.values, pins=pins)
+            if again.values is None:
+                break
+            near = program.codes(again.values)
+            if self._accepted(case, near):
+                return near
+        return codes
 
     # -- checking -------------------------------------------------------------------
 
@@ -191,6 +225,21 @@ class LayeredSolver:
 
 
 @dataclass
+class Parts:
+    """A program on its way to a model: what the values of the groups add, the target.
+
+    `top` is the least cost known, of an answer to another alternative of the target.
+    """
+
+    program: Program
+    tables: list
+    constant: np.ndarray
+    rows: object
+    clear: list
+    top: float
+
+
+@dataclass
 class Case:
     """One query with all that was asked of it."""
 
@@ -205,6 +254,8 @@ class Case:
     accept: object
     excluded: list = field(default_factory=list)
     said: tuple = (np.inf, -np.inf)
+    which: int = 0
+    known: np.ndarray | None = None
 
     @property
     def expired(self):

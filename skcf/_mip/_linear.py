@@ -43,17 +43,20 @@ class LinearSolver(LayeredSolver):
             weight, bias = weight @ w, bias @ w + b
         return replace(layers, weights=(weight,), biases=(bias,))
 
-    def _add_model(self, program, tables, constant, rows, case):
-        mip, groups = program.mip, program.groups
+    def _add_model(self, parts, case):
+        """Add the rows of the target; return what adds more where they curve."""
+        mip, groups, rows = parts.program.mip, parts.program.groups, parts.rows
 
         def sums(factors):
-            return self.inputs.sums(mip, groups, tables, constant, factors)
+            return self.inputs.sums(mip, groups, parts.tables, parts.constant, factors)
 
-        for factors, least in zip(rows.factors, rows.least, strict=True):
-            mip.require(sums(factors) >= float(least))
+        for factors, least, clear in zip(
+            rows.factors, rows.least, parts.clear, strict=True
+        ):
+            mip.require(sums(factors) - clear >= float(least))
         if rows.nu is None:
             return None
-        outputs = [sums(row) for row in np.eye(len(constant))]
+        outputs = [sums(row) for row in np.eye(len(parts.constant))]
 
         def bend(values):
             said = np.array([mip.value(out, values) for out in outputs])

@@ -9,7 +9,7 @@ from skcf._mip._rule_rows import RuleRows
 from skcf._mip._variables import GroupVariables
 
 # How near a cost has to come to its bound: relative, and on top of it absolute.
-RELATIVE, ABSOLUTE = 1e-7, 1e-9
+RELATIVE, ABSOLUTE = 5e-7, 1e-9
 MAX_ROUNDS = 200
 
 
@@ -90,6 +90,19 @@ class Program:
         self.spending = mip.total(terms)
         mip.minimize(self.spending)
 
+    def narrow(self, top, n):
+        """Draw `n` lines under each square where the whole costs less than `top`."""
+        l1, l2 = self.cost.cost.l1, self.cost.cost.l2
+        for group in self.groups:
+            share = self.cost.weight[group.g] / self.cost.divisor
+            for curve in group.curves:
+                if share > 0:
+                    # The larger root of share * (l1 a + l2 a^2) = top.
+                    half = l1 / (2 * l2)
+                    most = np.sqrt(half**2 + top / (share * l2)) - half
+                    if most > curve.low:
+                        curve.narrow(most * (1 + 1e-9), n)
+
     def exclude(self, changed):
         """Let not all of the changed groups of an answer change again."""
         pairs = [(self.groups[g].changed, 1.0) for g in np.flatnonzero(changed)]
@@ -107,11 +120,11 @@ class Program:
         """Return the cost of a row of codes."""
         return float(self.cost.rows(self.x[None, :], codes[None, :])[0])
 
-    def solve(self, *, deadline=None, cutoff=None, tell=None, bend=None):
+    def solve(self, *, deadline=None, cutoff=None, tell=None, bend=None, start=None):
         """Return (outcome, codes, bound) of the least cost.
 
         Lines under squares, and what else `bend` asks for, are added until cost and
-        bound meet.
+        bound meet. Most of them are found with the integers fixed.
 
         Parameters
         ----------
@@ -122,28 +135,55 @@ class Program:
         bend : callable, default=None
             Takes the values of an Outcome, adds rows that they break, and returns
             whether there were any.
+        start : ndarray, default=None
+            Values of all variables to begin with.
         """
         bound, best = -np.inf, None
         for _ in range(MAX_ROUNDS):
-            left = None if deadline is None else deadline - time.monotonic()
-            said = self.mip.solve(time_limit=left, cutoff=cutoff, tell=tell)
-            if not np.isnan(said.bound):
-                bound = max(bound, said.bound)
+            top = cutoff
+            if best is not None:
+                top = best[2] - 0.5 * (RELATIVE * best[2] + ABSOLUTE)
+            said = self.mip.solve(
+                time_limit=_left(deadline), cutoff=top, tell=tell, start=start
+            )
+            bound = bound if np.isnan(said.bound) else max(bound, said.bound)
             if said.values is None:
-                if best is not None and said.status == "limit":
-                    return best[0], best[1], bound
-                return said, None, bound
-            broken = bend is not None and bend(said.values)
-            moved = [curve.refine(said.values) for curve in self.curves]
+                break
+            best, moved = self._improved(said, best, bend)
+            if moved and said.status == "optimal":
+                best = self._polished(said, best, bend, deadline)
+            if said.status != "optimal" or not moved:
+                break
+            if best is not None and meets(best[2], bound):
+                break
+        if best is None:
+            return said, None, bound
+        return best[0], best[1], min(bound, best[2])
+
+    def _improved(self, said, best, bend):
+        """Return the better of an outcome and the best, and whether rows were added."""
+        broken = bend is not None and bend(said.values)
+        moved = [curve.refine(said.values) for curve in self.curves]
+        if not broken:
             codes = self.codes(said.values)
-            if not broken:
-                cost = self.cost_of(codes)
-                if best is None or cost < best[2]:
-                    best = said, codes, cost
-                if meets(best[2], bound) or not any(moved):
-                    return best[0], best[1], bound
-            if said.status == "limit":
-                if best is None:
-                    return said, None, bound
-                return best[0], best[1], bound
-        return (best[0], best[1], bound) if best else (said, None, bound)
+            cost = self.cost_of(codes)
+            if best is None or cost < best[2]:
+                best = said, codes, cost
+        return best, broken or any(moved)
+
+    def _polished(self, said, best, bend, deadline):
+        """Return the best point with the integers of an outcome."""
+        fixed = said.values
+        for _ in range(MAX_ROUNDS):
+            said = self.mip.solve(time_limit=_left(deadline), fixed=fixed)
+            if said.values is None:
+                break
+            best, moved = self._improved(said, best, bend)
+            if not moved or (best is not None and meets(best[2], said.objective)):
+                break
+        return best
+
+
+def _left(deadline):
+    """Return the seconds until a deadline."""
+    return None if deadline is None else deadline - time.monotonic()

@@ -5,7 +5,7 @@ import numpy as np
 # Longer grids are relaxed to numbers: their steps are smaller than any tolerance.
 MAX_STEPS = 1_000_000
 # Tangents of a square that are there from the beginning.
-N_TANGENTS = 9
+N_TANGENTS = 5
 
 
 class GroupVariables:
@@ -280,6 +280,14 @@ class Curve:
         if grid is not None:
             n = min(n, round((high - low) / grid) + 1)
         for at in np.linspace(low, high, n):
+            self.touch(at)
+
+    def narrow(self, most, n):
+        """Keep the amount below `most`, and add `n` lines up to there."""
+        if most < self.high:
+            pairs = [(self.amount, 1.0), (self.taken, -float(most))]
+            self.mip.require(self.mip.total(pairs) <= 0)
+        for at in np.linspace(self.low, min(most, self.high), n):
             self.touch(at)
 
     def touch(self, at):

@@ -178,3 +178,28 @@ def test_a_solved_program_does_not_travel():
     mip.solve()
     with pytest.raises(TypeError):
         pickle.dumps(mip)
+
+
+def test_variables_added_after_a_solve():
+    mip = Mip()
+    x = mip.variable("x", 0, 10)
+    mip.require(x + 0.0 >= 2)
+    mip.minimize(mip.total([(x, 1.0)]))
+    assert mip.solve().objective == pytest.approx(2.0)
+    y = mip.binary("y")
+    mip.require(x - 5 * y >= 0)
+    mip.require(y + 0.0 >= 0.1)
+    said = mip.solve()
+    assert said.objective == pytest.approx(5.0)
+    assert mip.solve(relax=True).objective == pytest.approx(2.0)
+    assert mip.solve().objective == pytest.approx(5.0)
+
+
+def test_pins_hold_for_one_solve():
+    mip, take = knapsack([0.3, 0.2, 0.4], [1.0, 1.0, 1.0], 2.0)
+    assert mip.solve(pins=[(take[1], 0.0)]).objective == pytest.approx(1.2)
+    assert mip.solve().objective == pytest.approx(1.0)
+    fixed = mip.point([(take[0], 1.0), (take[2], 1.0)])
+    assert mip.solve(fixed=fixed).objective == pytest.approx(1.2)
+    assert mip.solve(fixed=mip.point([])).status == "infeasible"
+    assert mip.solve().objective == pytest.approx(1.0)
