@@ -64,6 +64,8 @@ class SeriesExplainer(ModelExplainer):
         )  # fmt: skip
         self._fit_model(table, y, read=False)
         prediction = self._model.predict(table)
+        sure = self.threshold is not None
+        self._train_sure = self._model.probability(table) if sure else None
         if self._model.regression:
             self._train_place = prediction.astype(np.float64)
         else:
@@ -126,25 +128,28 @@ class SeriesExplainer(ModelExplainer):
         answers.cut = answers.cut | meter.cut
         return answers
 
-    def _candidates(self, goal):
-        """Return the positions of the training series predicted in the target."""
+    def _candidates(self, goal, sure):
+        """Return the positions of the training series predicted in the target.
+
+        With `sure`, the threshold counts.
+        """
         at = np.zeros(len(self._train), dtype=np.intp)
         plain = goal.take(at)
-        if self._model.regression:
-            inside = plain.reached(self._train_place)
+        if sure or self._model.regression:
+            inside = plain.reached(self._train_place, self._train_sure)
         else:
             same = self._train_place == plain.label
             inside = np.where(plain.opposite, ~same, same)
         return np.flatnonzero(inside)
 
-    def _pools(self, goal):
+    def _pools(self, goal, sure=False):
         """Yield (rows, training series) for the rows that share a target."""
         keys = goal.keys()
         kinds, at = np.unique(keys, axis=0, return_inverse=True)
         at = np.ravel(at)
         for kind in range(len(kinds)):
             rows = np.flatnonzero(at == kind)
-            yield rows, self._candidates(goal.take(rows[:1]))
+            yield rows, self._candidates(goal.take(rows[:1]), sure)
 
     def _written(self, query):
         """Return a function that rounds codes to the dtype of what is emitted."""

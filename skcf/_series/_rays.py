@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skcf._series._swap import Swaps, swap_greedily
+
 GRID = np.arange(1, 9) / 8
 N_HALVINGS = 13
 SHARES = (0.25, 0.5, 0.75)
@@ -49,6 +51,17 @@ class Rays:
         """Return which series are in the target of their rows."""
         return self.model.passes(self.margins(row, codes))
 
+    def halve(self, row, d, low, high, n_halvings):
+        """Return the ends of rays after halving between a miss and a hit."""
+        low, high = low.copy(), high.copy()
+        for _ in range(n_halvings):
+            if not len(row) or self.meter.expired:
+                break
+            middle = (low + high) / 2
+            yes = self.holds(row, self.x[row] + middle[:, None] * d)
+            high, low = np.where(yes, middle, high), np.where(yes, low, middle)
+        return high
+
     def enter(self, row, d, extra=0.0):
         """Return (mu, cost) where rays from the queries enter the target.
 
@@ -70,14 +83,7 @@ class Rays:
         np.minimum.at(least, row[live], price[live])
         if self.cost.metric == "euclidean":
             live = live[self._price(row, d, low, extra)[live] < least[row[live]]]
-        for _ in range(N_HALVINGS):
-            if not len(live) or self.meter.expired:
-                break
-            middle = (low[live] + high[live]) / 2
-            codes = self.x[row[live]] + middle[:, None] * d[live]
-            yes = self.holds(row[live], codes)
-            high[live] = np.where(yes, middle, high[live])
-            low[live] = np.where(yes, low[live], middle)
+        high[live] = self.halve(row[live], d[live], low[live], high[live], N_HALVINGS)
         mu[live] = high[live]
         cost[live] = self._price(row[live], d[live], high[live], extra, live)
         return mu, cost
@@ -107,13 +113,17 @@ def search_rays(rays, prototypes, near, n_most):
     cost : ndarray of shape (m,)
     """
     n, width = near.shape
-    J = rays.space.n_channels
-    row = np.repeat(np.arange(n), width)
-    slot = np.tile(np.arange(width), n)
-    d = prototypes[near.ravel()] - rays.x[row]
-    mask = _channels(rays, row, d) if J > 1 and rays.cost.lambda_0 else None
-    share = np.zeros((len(row), width, J))
-    share[np.arange(len(row)), slot] = 1.0 if mask is None else mask
+    space = rays.space
+    if space.n_channels > 1 and rays.cost.lambda_0:
+        unused = np.zeros(n, dtype=np.uint64)
+        swaps = Swaps(rays, prototypes[near], space.channel, unused)
+        row, slot, mask = swap_greedily(swaps)
+    else:
+        row = np.repeat(np.arange(n), width)
+        slot = np.tile(np.arange(width), n)
+        mask = np.ones((len(row), space.n_channels), dtype=bool)
+    share = np.zeros((len(row), width, space.n_channels))
+    share[np.arange(len(row)), slot] = mask
     row, share, mu, cost = _entered(rays, prototypes, near, row, share)
     out = [(row, share * mu[:, None, None], cost)]
     best_row, best_share, best_cost = _best(row, share, cost)
@@ -190,41 +200,6 @@ def _finer(row, share, start_row, start_share):
         rows.append(row)
         shares.append(new)
     return np.concatenate(rows), np.concatenate(shares)
-
-
-def _channels(rays, row, d):
-    """Return the channels to swap, (m, n_channels), none of them needless."""
-    channel, J = rays.space.channel, rays.space.n_channels
-    mask = np.zeros((len(row), J), dtype=bool)
-    live = np.arange(len(row))
-    while len(live) and not rays.meter.expired:
-        at, j = np.nonzero(~mask[live])
-        if not len(at):
-            break
-        tried = mask[live[at]].copy()
-        tried[np.arange(len(at)), j] = True
-        codes = rays.x[row[live[at]]] + tried[:, channel] * d[live[at]]
-        margin = rays.margins(row[live[at]], codes)
-        order = np.lexsort((j, -np.round(margin, 9), at))
-        first = order[np.unique(at[order], return_index=True)[1]]
-        mask[live] = tried[first]
-        live = live[~rays.model.passes(margin[first])]
-    for _ in range(J):
-        chosen = np.flatnonzero(mask.sum(axis=1) > 1)
-        if not len(chosen) or rays.meter.expired:
-            break
-        at, j = np.nonzero(mask[chosen])
-        tried = mask[chosen[at]].copy()
-        tried[np.arange(len(at)), j] = False
-        codes = rays.x[row[chosen[at]]] + tried[:, channel] * d[chosen[at]]
-        margin = rays.margins(row[chosen[at]], codes)
-        order = np.lexsort((j, -np.round(margin, 9), at))
-        first = order[np.unique(at[order], return_index=True)[1]]
-        good = rays.model.passes(margin[first])
-        if not good.any():
-            break
-        mask[chosen[good]] = tried[first[good]]
-    return mask
 
 
 def nearest_of(x, prototypes, n_channels):
