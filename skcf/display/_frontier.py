@@ -9,6 +9,8 @@ from skcf.display._plane import plane_of, short
 # Colours of Okabe and Ito, as in the other displays: up, down, and what stays.
 _UP = "#D55E00"
 _DOWN = "#0072B2"
+_PALE_UP = "#F9DCC8"
+_PALE_DOWN = "#CCE1EE"
 _TARGET = "#009E73"
 _GREY = "#808080"
 _MARGIN = 1.12
@@ -259,7 +261,10 @@ class FrontierDisplay:
         ax = self._axes(ax, (1.6 + 0.8 * n_columns, min(9.0, 2.0 + 0.16 * n_units)))
         from matplotlib.colors import LinearSegmentedColormap
 
-        colors = LinearSegmentedColormap.from_list("changes", [_DOWN, "white", _UP])
+        # The smallest change is told apart from none.
+        tints = [(0, _DOWN), (0.498, _PALE_DOWN), (0.5, "white")]
+        tints += [(0.502, _PALE_UP), (1, _UP)]
+        colors = LinearSegmentedColormap.from_list("changes", tints, N=513)
         colors = colors.with_extremes(bad="#E8E8E8")
         size = np.abs(np.nan_to_num(self.changes)).max(initial=0.0)
         size = limit or size or 1.0

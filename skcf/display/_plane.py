@@ -37,7 +37,7 @@ def plane_of(explanation, explainer, row, plan, after, names):
         columns=[names[j] for j in at],
         curves=curves,
         wanted=wanted,
-        label=f"unit {short(explanation._label(row))}",
+        label=format_label(explanation._label(row)).replace("query ", "unit "),
         unit=plan[at],
         farrell=farrell[row, space.plan[at]],
         targets=after[own][:, at],

@@ -34,7 +34,7 @@ def firms(**params):
 def test_plane_of_the_third_firm():
     display = FrontierDisplay.from_explainer(firms(), frame())
     data = display.frontier
-    assert data.columns == ["x1", "x2"] and data.label == "unit c" and data.below
+    assert data.columns == ["x1", "x2"] and data.label == "c" and data.below
     np.testing.assert_allclose(data.unit, [1.75, 1.25])
     np.testing.assert_allclose(data.targets, [[1.525, 0.8]])
     np.testing.assert_allclose(data.farrell, [1.286765, 0.919118], atol=1e-6)
@@ -87,7 +87,7 @@ def test_plot_draws_everything():
         "radial projection",
         "target 1",
         "target 2",
-        "unit d",
+        "d",
     ]
     assert display.ax_.get_xlabel() == "x1"
     assert display.ax_.get_xlim()[1] > 2.5
