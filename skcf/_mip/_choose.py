@@ -1,5 +1,6 @@
 """Which solver is exact for a model."""
 
+from skcf._mip._causal import CausalCost
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._linear import LinearSolver
 from skcf._mip._relu import ReluSolver
@@ -17,7 +18,7 @@ def solver_for(model, space, rules, cost):
     model : BlackBox
     space : FeatureSpace
     rules : RuleSet
-    cost : BoundCost
+    cost : BoundCost or CausalCost
 
     Raises
     ------
@@ -28,6 +29,9 @@ def solver_for(model, space, rules, cost):
     """
     kernel = getattr(model.view, "kernel", None)
     if isinstance(kernel, FlatTrees):
+        if isinstance(cost, CausalCost):
+            # Such a cost is no sum over features, which the search takes for granted.
+            return IntervalSolver(model, space, rules, cost)
         try:
             return TreeSolver(model, space, rules, cost)
         except UnsupportedConstraintError:

@@ -141,7 +141,8 @@ class _Case:
 
     def __init__(self, solver, cells, lifted):
         self.solver, self.cells, self.lifted = solver, cells, lifted
-        self.values = CellPieces(cells, solver.rules, lifted)
+        causal = getattr(solver.cost, "causal", ())
+        self.values = CellPieces(cells, solver.rules, lifted, causal)
         self.excluded, self.refused = [], []
         self.turn = 0
         self._build()

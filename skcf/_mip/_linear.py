@@ -80,60 +80,76 @@ class LinearSolver(LayeredSolver):
         if any(p.rule != case.lifted for p in (*self.rules.joint, *self.rules.facts)):
             return None
         constant, own = self.inputs.own(case.encoded)
-        have, moves = float(constant @ rows.factors[0]), []
+        need = float(rows.least[0]) - float(constant @ rows.factors[0])
+        steep = np.zeros(self.space.n_features)
         for g, pieces in enumerate(case.pieces):
-            if pieces.home < 0 or self.inputs.bends(g, pieces, own[g]):
+            slope = self._slope(g, pieces, own[g], rows.factors[0])
+            if slope is None:
                 return None
-            have += float(own[g] @ rows.factors[0])
-            move = self._move(case, g, pieces, own[g], rows.factors[0])
-            if move is None:
-                return None
-            moves += move
-        return self._filled(case, moves, float(rows.least[0]) - have)
+            steep[pieces.columns[0]] = slope
+            need -= float(own[g] @ rows.factors[0])
+        # What is in the target as it is needs a change all the same.
+        return None if need <= 0 else self._filled(case, steep, need)
 
-    def _move(self, case, g, pieces, own, factors):
-        """Return [(column, gain, price, cap, sign, share)], None for another kind."""
-        if len(pieces) == 1:
-            return []
+    def _slope(self, g, pieces, own, factors):
+        """Return what a unit of a number adds to a row, None where it is no number.
+
+        A group that cannot change, or that the row does not read, adds nothing.
+        """
+        if pieces.home < 0 or self.inputs.bends(g, pieces, own):
+            return None
+        causal = pieces.columns[0] in getattr(self.cost, "causal", ())
         low, slope = self.inputs.table(g, pieces, own)
-        if not np.ptp(low @ factors) and (slope is None or not (slope @ factors)):
-            return []
+        if not causal:
+            if len(pieces) == 1:
+                return 0.0
+            if not np.ptp(low @ factors) and (slope is None or not (slope @ factors)):
+                return 0.0
         if not pieces.plain or slope is None:
             return None
         span = float(pieces.high.max() - pieces.low.min())
         if pieces.step is not None and span / pieces.step <= MAX_STEPS:
             return None
-        j, steep = pieces.columns[0], float(slope @ factors)
-        sign = 1.0 if steep > 0 else -1.0
-        end = pieces.high.max() if steep > 0 else pieces.low.min()
-        cap = float(sign * (end - case.x[j]))
-        if cap <= 0:
-            return []
-        price = (self.cost.up if steep > 0 else self.cost.down)[j] / self.cost.unit[j]
-        share = self.cost.weight[g] / self.cost.divisor
-        return [(j, abs(steep), float(price), cap, sign, float(share))]
+        return float(slope @ factors)
 
-    def _filled(self, case, moves, need):
-        if need <= 0:
-            # What is in the target as it is needs a change all the same.
-            return None
-        if not moves:
-            return None, np.inf, True
-        columns, gain, price, cap, sign, share = map(np.array, zip(*moves, strict=True))
-        c = self.cost.cost
-        amounts = fill(gain, c.l1 * share * price, c.l2 * share * price**2, cap, need)
-        if amounts is None:
-            return None, np.inf, True
+    def _filled(self, case, steep, need):
+        """Return the answer for the slopes of all columns."""
+        cost, c, space = self.cost, self.cost.cost, self.space
+        causal = list(getattr(cost, "causal", ()))
+        if causal:
+            # A unit that is done to a column also moves the columns that follow.
+            steep[causal] = cost.onward @ steep[causal]
+        j = np.flatnonzero(steep)
+        sign, gain = np.sign(steep[j]), np.abs(steep[j])
+        low, high = _ends(case.pieces, space)
+        cap = np.where(sign > 0, high[j] - case.x[j], case.x[j] - low[j])
+        follows = np.isin(j, causal)
+        # Their ends are ends of the sums of what is done, which are looked at below.
+        cap[follows] = need / gain[follows]
+        price = np.where(sign > 0, cost.up[j], cost.down[j]) / cost.unit[j]
+        share = cost.weight[space.group_of[j]] / cost.divisor
+        line, square = c.l1 * share * price, c.l2 * share * price**2
+        done = fill(gain, line, square, np.maximum(cap, 0.0), need)
+        if done is None:
+            return None if causal else (None, np.inf, True)
+        step = np.zeros(len(case.x))
+        step[j] = sign * done
+        if causal:
+            step[causal] = step[causal] @ cost.onward
         codes = case.x.copy()
-        for j, amount, s in zip(columns, amounts, sign, strict=True):
-            if amount > 0:
-                column = self.space.columns[j]
-                codes[j] = column.snap(np.array(codes[j] + s * amount))
-                codes[j] = np.clip(codes[j], *_ends(case.pieces, self.space, j))
-        spent = c.l1 * share * price * amounts + c.l2 * share * (price * amounts) ** 2
-        return codes, float(spent.sum()), False
+        for i in np.flatnonzero(step):
+            codes[i] = space.columns[i].snap(np.array(codes[i] + step[i]))
+            inside = np.clip(codes[i], low[i], high[i])
+            if i in causal and abs(inside - codes[i]) > 1e-9 * (1 + abs(codes[i])):
+                return None
+            codes[i] = inside
+        return codes, float(line @ done + square @ done**2), False
 
 
-def _ends(pieces, space, j):
-    own = pieces[space.group_of[j]]
-    return own.low.min(), own.high.max()
+def _ends(pieces, space):
+    """Return the least and the greatest code of every column, as arrays."""
+    low, high = np.full((2, space.n_features), np.nan)
+    for group in pieces:
+        columns = list(group.columns)
+        low[columns], high[columns] = group.low.min(axis=0), group.high.max(axis=0)
+    return low, high

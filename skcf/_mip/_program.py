@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from skcf._mip._adapter import Mip
+from skcf._mip._causal import add_interventions
 from skcf._mip._rule_rows import RuleRows
 from skcf._mip._variables import GroupVariables
 
@@ -52,6 +53,9 @@ class Program:
         self.rules, self.cost, self.x = rules, cost, x
         self.space = rules.space
         self.mip = Mip()
+        self.causal = getattr(cost, "causal", ())
+        if np.isnan(x[list(self.causal)]).any():
+            raise ValueError("A missing value has no effects: it moves by no number.")
         most = int(rules.limit(1, np.array([lifted]))[0])
         limited = most < len(pieces)
         home = np.broadcast_to(home, len(pieces)) | limited | (cost.cost.l0 > 0)
@@ -62,7 +66,15 @@ class Program:
             return
         self.groups = [
             GroupVariables(
-                self.mip, p, cost, x, self.space, g, bool(home[g]), bool(ordered[g])
+                self.mip,
+                p,
+                cost,
+                x,
+                self.space,
+                g,
+                bool(home[g]),
+                bool(ordered[g]),
+                charged=self.space.groups[g][0] not in self.causal,
             )
             for g, p in enumerate(pieces)
         ]
@@ -82,10 +94,16 @@ class Program:
     def _add_cost(self):
         mip, linf = self.mip, self.cost.cost.linf
         terms = [(group.spending, 1.0) for group in self.groups]
+        peaks = [group.peak for group in self.groups]
+        if self.causal:
+            spending, more, curves = add_interventions(self)
+            terms += spending
+            peaks += more
+            self.curves += curves
         if linf:
             worst = mip.variable("worst", 0.0)
-            for group in self.groups:
-                mip.require(worst - group.peak >= 0)
+            for peak in peaks:
+                mip.require(worst - peak >= 0)
             terms.append((worst, linf))
         self.spending = mip.total(terms)
         mip.minimize(self.spending)

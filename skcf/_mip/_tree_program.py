@@ -14,19 +14,23 @@ class CellPieces:
     """The values of every group as pieces, and the cell that each belongs to.
 
     Values that the rules on their group forbid are left out. Where rules compare
-    numbers that are not tabulated, a number's cells are intervals, cut where these
-    rules turn over; elsewhere each is its cheapest point.
+    numbers that are not tabulated, or numbers have effects on others, a number's cells
+    are intervals, cut where these rules turn over; elsewhere each is its cheapest
+    point.
 
     Parameters
     ----------
     cells : Cells
     rules : RuleSet
     lifted : int
+    causal : tuple of column positions, default=()
+        Numbers with effects.
     """
 
-    def __init__(self, cells, rules, lifted):
+    def __init__(self, cells, rules, lifted, causal=()):
         self.cells = cells
         read = {g for part in cells.open_parts for g in part.groups}
+        read |= {int(rules.space.group_of[j]) for j in causal}
         self.pieces, self.cell = [], []
         for g, columns in enumerate(cells.groups):
             begin, end = cells.offsets[g], cells.offsets[g + 1]

@@ -30,6 +30,8 @@ class GroupVariables:
     ordered : bool, default=False
         Whether the binary variables say how many pieces, in their order, the choice is
         beyond. Runs of pieces are then differences of two of them.
+    charged : bool, default=True
+        Whether a change costs anything by itself.
 
     Attributes
     ----------
@@ -45,11 +47,14 @@ class GroupVariables:
         Whether numbers on a grid are kept to it.
     """
 
-    def __init__(self, mip, pieces, cost, x, space, g, home, ordered=False):
+    def __init__(
+        self, mip, pieces, cost, x, space, g, home, ordered=False, charged=True
+    ):
         self.mip, self.pieces, self.cost, self.g = mip, pieces, cost, g
         self.x, self.columns = x, pieces.columns
         self.curves, self.exact = [], True
-        self._weight = float(cost.weight[g])
+        self._weight = float(cost.weight[g]) if charged else 0.0
+        self._charged = charged
         self._whole = pieces.step is not None and all(
             space.columns[j].kind == "numeric" for j in self.columns
         )
@@ -167,6 +172,8 @@ class GroupVariables:
 
     def _charge(self, reach, taken, offset, size, sign):
         """Add what a number at `offset` plus `reach` from the query costs."""
+        if not self._charged:
+            return
         mip, c, j = self.mip, self.cost, self.columns[0]
         price = (c.up if sign > 0 else c.down)[j] / c.unit[j]
         amount = mip.total([(reach, price), (taken, offset * price)])
