@@ -12,8 +12,11 @@ _FILL = "#0072B2C8"
 _EMPTY = "#0072B230"
 _GREY = "#808080"
 
-# Where a label goes next to its disk: horizontal and vertical side, best first.
-_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+# Where a label goes next to its disk, best first: the horizontal side, and how many
+# lines above it. From two lines on, a thin line leads to it.
+_PLACES = [(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)]
+_PLACES += [(side, lines) for lines in range(2, 9) for side in (0, 1, -1)]
+_LINE = 13.0
 
 _LABELS = {
     "gower": "Gower distance (mean)",
@@ -201,7 +204,7 @@ class TradeoffDisplay:
         spread = max(x.max() / x.min(), 2.0) ** 0.12
         # Room for a label next to the last disk on either side.
         ax.set_xlim(x.min() / spread / 1.3, x.max() * spread * 1.3)
-        ax.set_ylim(0, (1.15 if known.all() else 1.3) * top)
+        ax.set_ylim(-0.08 * top, (1.15 if known.all() else 1.3) * top)
         ax.set_xlabel(self.time_label)
         ax.set_ylabel(self.cost_label)
         for side in ("top", "right"):
@@ -265,41 +268,61 @@ def _label(ax, x, y, names):
     taken = [(cx - radius, cy - radius, cx + radius, cy + radius) for cx, cy in centres]
     frame = ax.get_window_extent()
     texts = []
-    for at, name in zip(zip(x, y, strict=True), names, strict=True):
-        options = []
-        for side in _SIDES:
-            text = _write(ax, at, name, side)
-            box = text.get_window_extent().extents
-            over = sum(_overlap(box, other) for other in taken)
-            # Outside of the axes is as bad as over something.
-            over += max(0, frame.x0 - box[0]) + max(0, box[2] - frame.x1)
-            over += max(0, frame.y0 - box[1]) + max(0, box[3] - frame.y1)
-            options.append((over, len(options), text, box))
+    for k, name in enumerate(names):
+        best = None
+        for place in _PLACES:
+            text = _write(ax, (x[k], y[k]), name, place)
+            boxes = [_box(text)]
+            if place[1] > 1:
+                middle, top = centres[k, 0], centres[k, 1] + radius
+                boxes.append((middle - 1, top, middle + 1, boxes[0][1]))
+            over = sum(_overlap(box, other) for box in boxes for other in taken)
+            over += _outside(boxes[0], frame)
+            if best is None or over < best[0]:
+                if best is not None:
+                    best[1].remove()
+                best = over, text, boxes
+            else:
+                text.remove()
             if over == 0:
                 break
-        _, best, text, box = min(options, key=lambda option: option[:2])
-        for _, number, other, _ in options:
-            if number != best:
-                other.remove()
-        taken.append(tuple(box))
-        texts.append(text)
+        taken += best[2]
+        texts.append(best[1])
     return texts
 
 
-def _write(ax, at, name, side):
+def _write(ax, at, name, place):
+    """Write a name some lines above (or below) a disk, to one side of it."""
+    side, lines = place
     gap = _SIZE / 2 + _GAP
-    horizontal, vertical = side
+    height = np.sign(lines) * gap + (lines - np.sign(lines)) * _LINE
+    leader = {"arrowstyle": "-", "color": _GREY, "linewidth": 0.6, "shrinkB": 6}
     return ax.annotate(
         name,
         at,
-        xytext=(gap * horizontal, gap * vertical),
+        xytext=(gap * side, height),
         textcoords="offset points",
-        ha={1: "left", 0: "center", -1: "right"}[horizontal],
-        va={1: "bottom", 0: "center", -1: "top"}[vertical],
+        ha={1: "left", 0: "center", -1: "right"}[side],
+        va={1: "bottom", 0: "center", -1: "top"}[int(np.sign(lines))],
         fontsize=9,
         parse_math=False,
+        arrowprops=leader if lines > 1 else None,
         zorder=5,
     )
+
+
+def _box(text):
+    """Return the box of the words of an annotation, without the line to its disk."""
+    from matplotlib.text import Text
+
+    text.get_window_extent()  # Puts the words in their place.
+    return tuple(Text.get_window_extent(text).extents)
+
+
+def _outside(box, frame):
+    """Return the area of a box (x0, y0, x1, y1) that is outside of a frame."""
+    inside = _overlap(box, (frame.x0, frame.y0, frame.x1, frame.y1))
+    return (box[2] - box[0]) * (box[3] - box[1]) - inside
 
 
 def _overlap(one, other):

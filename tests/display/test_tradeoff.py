@@ -17,6 +17,7 @@ from tests.lending import REFUSED, fitted
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
+
 TABLE = {
     "method": ["near", "fast", "other", "half", "none"],
     "validity": [1.0, 0.875, 1.0, 0.5, 0.0],
@@ -66,7 +67,7 @@ def test_disks_lie_at_time_and_cost():
     # Without answers there is no cost: above all others, and empty.
     assert display.points_[4].get_ydata()[0] > 0.2
     assert [wedge is None for wedge in display.wedges_] == [False] * 4 + [True]
-    assert display.ax_.get_xscale() == "log" and display.ax_.get_ylim()[0] == 0
+    assert display.ax_.get_xscale() == "log" and display.ax_.get_ylim()[0] < 0
     assert display.ax_.get_xlabel() == "Time (seconds)"
     assert words(display) == [
         "near, 100 % valid",
@@ -95,16 +96,29 @@ def area(path):
     return abs(np.dot(x[:-1], y[1:]) - np.dot(x[1:], y[:-1])) / 2
 
 
-def test_labels_cover_nothing_and_stay_inside():
-    display = TradeoffDisplay.from_comparison(TABLE).plot()
+CROWD = {
+    "method": [f"method {k}" for k in range(7)],
+    "validity": [1.0] * 7,
+    "gower": [0.005, 0.005, 0.005, 0.005, 0.005, 0.1, 0.05],
+    "seconds": [0.65, 0.78, 1.28, 1.63, 2.5, 4.2, 14.0],
+}
+
+
+@pytest.mark.parametrize("table", [TABLE, CROWD])
+def test_labels_cover_nothing_and_stay_inside(table):
+    display = TradeoffDisplay.from_comparison(table).plot()
     frame = display.ax_.get_window_extent()
-    boxes = [text.get_window_extent() for text in display.texts_]
+    Text = matplotlib.text.Text
+    for text in display.texts_:
+        text.get_window_extent()
+    boxes = [Text.get_window_extent(text) for text in display.texts_]
     disks = [point.get_window_extent() for point in display.points_]
     for one, other in itertools.combinations(boxes, 2):
         assert not one.overlaps(other)
     for box, disk in itertools.product(boxes, disks):
         assert not box.overlaps(disk.padded(-3))
     assert all(frame.x0 <= box.x0 and box.x1 <= frame.x1 for box in boxes)
+    assert all(frame.y0 <= box.y0 and box.y1 <= frame.y1 for box in boxes)
     names = set(words(display))
     drawn = [t.get_text() for t in display.ax_.texts if t.get_text() in names]
     assert sorted(drawn) == sorted(names)
