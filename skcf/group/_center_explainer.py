@@ -79,11 +79,13 @@ class CenterExplainer(GroupExplainer):
         empty.whole["assignment"] = np.full(n, -1)
         if not len(rows):
             return empty
+        # In an order of their own, so that the order of the call does not matter.
+        rows = rows[np.lexsort(problem.x[rows].T)]
         group = self._group(problem, rows)
         found, proved = self._find(group)
         assignment = np.full(n, -1)
         assignment[rows] = found.assignment
-        row = rows[found.assignment >= 0]
+        row = np.sort(rows[found.assignment >= 0])
         bound = np.full(n, np.nan)
         if proved:
             bound[rows[found.assignment < 0]] = np.inf
@@ -182,7 +184,8 @@ class CenterExplainer(GroupExplainer):
         goal = group.goal.take(rows[:1])
 
         def accept(codes):
-            one = Bunch(group, x=group.x[rows[:1]], goal=goal, kind=np.zeros(1, int))
+            one = Bunch(**group)
+            one.update(x=group.x[rows[:1]], goal=goal, kind=np.zeros(1, int))
             return self._inside(one, codes)[0]
 
         solver = self._locator
