@@ -180,6 +180,7 @@ class TabularExplainer(ModelExplainer):
             name: values if values is None else values[rows]
             for name, values in state.get("options", {}).items()
         }
+        problem.called, problem.callback = rows, state.get("callback")
         answers = self._solve(problem, np.flatnonzero(~ground.infeasible), k)
         if state.apart is not None:
             answers = self._apart(answers, state.apart)

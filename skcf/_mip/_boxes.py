@@ -17,6 +17,8 @@ class Boxes:
     space : FeatureSpace
     low, high : ndarray of shape (n_features,)
         The range of possible numbers.
+    trees : FlatTrees, default=None
+        Those of the view if None; more of them may stand behind.
 
     Attributes
     ----------
@@ -36,8 +38,9 @@ class Boxes:
         The tests on the way to a leaf: those of side ``s`` stand from ``first[s]`` on.
     """
 
-    def __init__(self, view, space, low, high):
-        self.trees, self.encoding, self.space = view.kernel, view.encoding, space
+    def __init__(self, view, space, low, high, trees=None):
+        self.trees = view.kernel if trees is None else trees
+        self.encoding, self.space = view.encoding, space
         self._default = np.empty(space.n_features)
         for g, members in enumerate(space.groups):
             table = space.values.table(g)

@@ -27,6 +27,15 @@ class Rows:
     need: np.ndarray
     sure: np.ndarray
 
+    def with_row(self, weight, least):
+        """Return the rows and one more, that leaves weigh at least so much."""
+        return Rows(
+            np.column_stack([self.weight, weight]),
+            np.append(self.base, 0.0),
+            np.append(self.need, least),
+            np.append(self.sure, least),
+        )
+
 
 class ScoreRows:
     """The outputs of an ensemble, and what they have to be for a target.
@@ -157,7 +166,9 @@ class ScoreRows:
         It is below `low` if the trees that say so have half of the weight.
         """
         trees, noise = self.trees, DOUBLE * self.model.scale
-        weight = trees.weight[self.tree]
+        weight = np.zeros(max(self.tree.max(initial=-1) + 1, len(trees.weight)))
+        weight[: len(trees.weight)] = trees.weight
+        weight = weight[self.tree]
         said = self.scores.sum(axis=1)
         half = 0.5 * trees.weight.sum()
         slack = DOUBLE * trees.weight.sum()

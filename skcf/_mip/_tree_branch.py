@@ -106,6 +106,7 @@ class TreeSearch:
             self.done, self.bound = True, np.inf
         if self.done:
             self.bound = self.cost
+            self._tell()
         return self
 
     def _rows_hold(self):

@@ -22,12 +22,16 @@ class TreeSolver:
     cost : BoundCost
     boxes : Boxes, default=None
         Those of another solver of the same model and ranges.
+    plausible : Plausible, default=None
+        Restricts answers to plausible ones.
     """
 
-    def __init__(self, model, space, rules, cost, boxes=None):
+    def __init__(self, model, space, rules, cost, boxes=None, plausible=None):
         self.model, self.space, self.rules, self.cost = model, space, rules, cost
+        self.plausible = plausible
         if boxes is None:
-            boxes = Boxes(model.view, space, rules.low, rules.high)
+            trees = None if plausible is None else plausible.trees
+            boxes = Boxes(model.view, space, rules.low, rules.high, trees)
         self.boxes = boxes
         self.maker = CellMaker(boxes, rules, cost)
         if self.maker.open:
@@ -36,6 +40,7 @@ class TreeSolver:
                 f"{rule} compares columns with too many values to be tabulated."
             )
         self.rows = ScoreRows(model, boxes.slots, boxes.values, boxes.tree)
+        self._depth = None if plausible is None else plausible.depth[boxes.leaf]
         groups = space.groups
         self.ordered = np.array([len(m) == 1 and space.numeric[m[0]] for m in groups])
 
@@ -43,8 +48,15 @@ class TreeSolver:
         """Return the solver for another rule set."""
         same = np.array_equal(rules.low, self.rules.low)
         same &= np.array_equal(rules.high, self.rules.high)
-        boxes = self.boxes if same else None
-        return type(self)(self.model, self.space, rules, self.cost, boxes)
+        boxes, made = self.boxes if same else None, type(self)
+        return made(self.model, self.space, rules, self.cost, boxes, self.plausible)
+
+    def _alternatives(self, goal):
+        """Return what is needed for a goal, in a list of which one will do."""
+        out = self.rows.alternatives(goal)
+        if self.plausible is None:
+            return out
+        return [rows.with_row(self._depth, self.plausible.least) for rows in out]
 
     def encode(self, table):
         """Return the encoded rows of a table, for `solve`."""
@@ -76,7 +88,7 @@ class TreeSolver:
             encoded = self.boxes.encode_table(self.space.decode(x[None, :]))[0]
         problems = [
             self.maker.make(x, encoded, rows, lifted)
-            for rows in self.rows.alternatives(goal)
+            for rows in self._alternatives(goal)
         ]
 
         def decide_by(cells):
@@ -88,12 +100,18 @@ class TreeSolver:
             return decide
 
         found, limits, first = [], [], None
-        for _ in range(k):
+        for turn in range(k):
+            tell = _Teller(callback if turn == 0 else None, len(problems))
             searches = [
                 TreeSearch(
-                    cells, self.ordered, limits, decide_by(cells), deadline, callback
+                    cells,
+                    self.ordered,
+                    limits,
+                    decide_by(cells),
+                    deadline,
+                    tell.of(which),
                 )
-                for cells in problems
+                for which, cells in enumerate(problems)
             ]
             best, bound, done = _run(searches)
             if first is None:
@@ -118,6 +136,30 @@ class TreeSolver:
             bound,
             "optimal" if done else "feasible",
         )
+
+
+class _Teller:
+    """Tells a callback of searches of which the best counts."""
+
+    def __init__(self, callback, n):
+        self.callback = callback
+        self.costs, self.bounds = np.full(n, np.inf), np.zeros(n)
+        self.told = np.inf, 0.0
+
+    def of(self, which):
+        """Return the callback of one of the searches."""
+        if self.callback is None:
+            return None
+
+        def tell(cost, bound):
+            self.costs[which] = cost
+            self.bounds[which] = max(self.bounds[which], bound)
+            now = float(self.costs.min()), float(self.bounds.min())
+            if now != self.told:
+                self.told = now
+                self.callback(*now)
+
+        return tell
 
 
 def _run(searches):

@@ -1,11 +1,17 @@
 """The nearest counterfactual, and the proof that there is none nearer."""
 
 import time
+from copy import copy
+from numbers import Real
 
 import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
 from skcf._base import Answers, TabularExplainer
-from skcf._mip._tree_solver import TreeSolver
+from skcf._mip._families import PROVABLE, solver_for
+from skcf._mip._plausible import Plausible
 from skcf._model._trees import FlatTrees
 
 
@@ -15,8 +21,9 @@ class OptimalExplainer(TabularExplainer):
     An ensemble of trees is constant on boxes between its thresholds, so that the
     cheapest point of each box is known and the boxes can be searched as a finite set.
     A branch and bound search over linear relaxations does that for one row after
-    another. It ends with the cheapest of all counterfactuals that keep the rules, or
-    with a proof that there is none at all.
+    another. Linear models have closed forms, and networks of rectified linear units
+    are mixed-integer programs. The search ends with the cheapest of all
+    counterfactuals that keep the rules, or with a proof that there is none at all.
 
     Read more in the :ref:`User Guide <optimal>`.
 
@@ -25,8 +32,9 @@ class OptimalExplainer(TabularExplainer):
     estimator : estimator
         Classifier or regressor to explain. It is cloned and fitted in `fit`; pass a
         fitted one as ``FrozenEstimator(model)``. It has to be a tree or an ensemble of
-        trees of scikit-learn, XGBoost or LightGBM; before it there may be steps that
-        encode column by column, in a Pipeline or a ColumnTransformer.
+        trees of scikit-learn, XGBoost or LightGBM, a linear model, or a network of
+        rectified linear units; before it there may be steps that encode column by
+        column, in a Pipeline or a ColumnTransformer.
 
     target : "opposite", label, (low, high) or array-like, default="opposite"
         What a row is to become: any class but the one predicted, a class, or for a
@@ -48,12 +56,17 @@ class OptimalExplainer(TabularExplainer):
         The grid of numbers: the decimals seen in the training rows, none, or a step;
         a dict sets it for single columns. The proof is over this grid.
 
+    plausibility : float in (0, 1), default=None
+        Counterfactuals have to be as hard to isolate as training rows are, but for
+        this part of them: the trees of an isolation forest become one more row of the
+        problem. For ensembles of trees, and rows without missing values.
+
     time_limit : float, default=None
         Seconds that a call may take. The best that was found until then is returned,
         with the bound that was proved until then.
 
     random_state : int, RandomState instance or None, default=None
-        Not used: the method has no chance in it.
+        Determines the isolation forest. There is no other chance in the method.
 
     n_jobs : int, default=None
         Number of jobs over blocks of rows.
@@ -75,8 +88,12 @@ class OptimalExplainer(TabularExplainer):
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns seen in fit, where they have names.
 
+    isolation_forest_ : IsolationForest
+        Fitted on the encoded training rows, where `plausibility` is given.
+
     See Also
     --------
+    blocking_rules : Which rules leave no way out.
     GeCoExplainer : A heuristic search, for any model.
 
     Notes
@@ -88,7 +105,12 @@ class OptimalExplainer(TabularExplainer):
     to them. Nothing hangs on the precision of the linear solver: its multipliers are
     only used for a bound that holds for any multipliers.
 
-    An answer is cheapest up to a difference of 5e-10.
+    Of several counterfactuals the second is the cheapest of those that do not change
+    all features that the first one changes, and so on: one that only adds a change to
+    another is no alternative.
+
+    An answer over trees is cheapest up to a difference of 5e-10; one that the solver of
+    mixed-integer programs proved, up to a relative one of 1e-6.
 
     References
     ----------
@@ -111,6 +133,11 @@ class OptimalExplainer(TabularExplainer):
     (array([[5., 5.]]), array([ True]))
     """
 
+    _parameter_constraints = {
+        **TabularExplainer._parameter_constraints,
+        "plausibility": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
     def __init__(
         self,
         estimator,
@@ -121,6 +148,7 @@ class OptimalExplainer(TabularExplainer):
         cost="gower",
         categorical_features="from_dtype",
         resolution="observed",
+        plausibility=None,
         time_limit=None,
         random_state=None,
         n_jobs=None,
@@ -133,24 +161,162 @@ class OptimalExplainer(TabularExplainer):
         self.cost = cost
         self.categorical_features = categorical_features
         self.resolution = resolution
+        self.plausibility = plausibility
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit_search(self, X):
-        if not isinstance(getattr(self._model.view, "kernel", None), FlatTrees):
-            raise TypeError(
-                f"{type(self).__name__} proves answers for trees and ensembles of "
-                "trees of scikit-learn, XGBoost and LightGBM, behind steps that encode "
-                f"column by column; {self.estimator_!r} could not be read as one."
+    def explain(
+        self,
+        X,
+        *,
+        target=None,
+        n_counterfactuals=1,
+        min_distance=None,
+        constraints=None,
+        callback=None,
+    ):
+        """Return the counterfactuals of every row with what is proved of them.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows to explain, in the columns given to `fit`.
+        target : label, array-like of shape (n_samples,) or (n_samples, 2), default=None
+            What each row is to become; None uses the `target` of the explainer.
+        n_counterfactuals : int, default=1
+            The most counterfactuals of a row. Each is the cheapest of those that do
+            not change all features of one before it.
+        min_distance : float, default=None
+            The least Gower distance (by the ranges of the training rows, whatever the
+            `cost` is) between two counterfactuals of a row. Those that are nearer are
+            left out.
+        constraints : rule, str or list of these, default=None
+            Rules that hold in this call on top of those of the explainer.
+        callback : callable, default=None
+            Called as ``callback(row, cost, bound)`` whenever a search finds a cheaper
+            first counterfactual of a row, or proves a higher bound. With several jobs,
+            it is called from several threads.
+
+        Returns
+        -------
+        explanation : Explanation
+            Its `optimal` says of which counterfactuals it is proved that there is none
+            cheaper, and `lower_bound` what no counterfactual of a row costs less than:
+            the cost itself where it is proved, inf where there is none.
+        """
+        return self._explain(
+            X,
+            target,
+            n_counterfactuals,
+            constraints=constraints,
+            min_distance=min_distance,
+            callback=callback,
+        )
+
+    def pareto(self, X, thresholds, *, target=None):
+        """Return what more and more certainty about the target costs one row.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (1, n_features)
+        thresholds : array-like of shape (m,)
+            The least probabilities of the target, in (0, 1].
+        target : label, default=None
+            None uses the `target` of the explainer.
+
+        Returns
+        -------
+        front : Bunch
+            With an entry for each threshold in every array:
+
+            - `threshold`, `status`;
+            - `cost`, `score`: of the cheapest counterfactual and its probability of
+              the target, nan where there is none;
+            - `optimal`, `lower_bound`: what is proved of it;
+            - `explanations`: a list of the :class:`~skcf.Explanation` of each.
+        """
+        check_is_fitted(self)
+        if self._model.regression or self._model.method != "predict_proba":
+            raise ValueError("pareto needs a classifier with predict_proba.")
+        thresholds = np.ravel(np.asarray(thresholds, dtype=np.float64))
+        if not (len(thresholds) and ((thresholds > 0) & (thresholds <= 1)).all()):
+            raise ValueError(
+                f"thresholds must be probabilities in (0, 1], got {thresholds!r}."
             )
-        self._solver = TreeSolver(self._model, self._space, self._rules, self._cost)
+        if len(X) != 1:
+            raise ValueError(f"pareto takes one row, got {len(X)}.")
+        explanations = []
+        for threshold in thresholds.tolist():
+            explainer = copy(self).set_params(threshold=threshold)
+            explanations.append(explainer.explain(X, target=target))
+
+        def first(name, nothing):
+            told = [getattr(e, name) for e in explanations]
+            return np.array([v[0] if len(v) else nothing for v in told])
+
+        return Bunch(
+            threshold=thresholds,
+            status=first("status", ""),
+            cost=first("cost", np.nan),
+            score=first("score", np.nan),
+            optimal=first("optimal", False),
+            lower_bound=first("lower_bound", np.nan),
+            explanations=explanations,
+        )
+
+    def _open(self, X, target, *, callback=None, **options):
+        query = super()._open(X, target, **options)
+        query.state.callback = callback
+        return query
+
+    def _fit_search(self, X):
+        self._plausible = None
+        if self.plausibility is not None:
+            self._plausible = self._learn_plausible(X)
+        self._solver = self._solver_for(self._rules)
+        self._rules_of_fit = self._rules
+        self._boxes = getattr(self._solver, "boxes", None)
+
+    def _learn_plausible(self, X):
+        """Fit an isolation forest to the training rows."""
+        if not isinstance(getattr(self._model.view, "kernel", None), FlatTrees):
+            raise ValueError(
+                "plausibility is for trees and ensembles of trees; "
+                f"{self.estimator_!r} could not be read as one."
+            )
+        out = Plausible.learn(self._model, X, self.plausibility, int(self._seed))
+        self.isolation_forest_ = out.forest
+        return out
+
+    def _boxes_for(self, rules):
+        """Return the boxes that were learned in fit if they are those of the rules."""
+        same = np.array_equal(rules.low, self._rules_of_fit.low)
+        same &= np.array_equal(rules.high, self._rules_of_fit.high)
+        return self._boxes if same else None
+
+    def _solver_for(self, rules, boxes=None):
+        solver = solver_for(
+            self._model,
+            self._space,
+            rules,
+            self._cost,
+            boxes=boxes,
+            plausible=self._plausible,
+        )
+        if solver is None:
+            raise TypeError(
+                f"{type(self).__name__} proves answers for {PROVABLE}; "
+                f"{self.estimator_!r} could not be read as one of these."
+            )
+        return solver
 
     def _solve(self, problem, rows, k):
         solver = self._solver
         if problem.ground.rules is not self._rules:
-            solver = solver.with_rules(problem.ground.rules)
+            rules = problem.ground.rules
+            solver = self._solver_for(rules, self._boxes_for(rules))
         encoded = solver.encode(problem.table)
         solutions = {}
         for n, i in enumerate(rows.tolist()):
@@ -209,9 +375,19 @@ class _Asked:
             lifted=-1 if lifted is None else int(lifted[i]),
             deadline=self.deadline,
             k=k,
+            callback=self.tell,
             accept=self.accept,
             strict=strict,
         )
+
+    @property
+    def tell(self):
+        """The callback of the call, told which row it is about; None without one."""
+        callback = self.problem.callback
+        if callback is None:
+            return None
+        row = int(self.problem.called[self.i])
+        return lambda cost, bound: callback(row, cost, bound)
 
     def accept(self, codes):
         """Return which rows of codes the model itself says are in the target."""

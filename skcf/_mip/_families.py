@@ -1,0 +1,45 @@
+"""Which solver a model gets."""
+
+from skcf._mip._interval import IntervalSolver
+from skcf._mip._linear import LinearSolver
+from skcf._mip._relu import ReluSolver
+from skcf._mip._tree_solver import TreeSolver
+from skcf._model._dense import Layers
+from skcf._model._trees import FlatTrees
+from skcf.exceptions import UnsupportedConstraintError
+
+PROVABLE = (
+    "trees and ensembles of trees of scikit-learn, XGBoost and LightGBM, linear models "
+    "and networks of rectified linear units, behind steps that encode column by column"
+)
+
+
+def solver_for(model, space, rules, cost, *, boxes=None, plausible=None):
+    """Return the solver for a model, None where there is none.
+
+    Parameters
+    ----------
+    model : BlackBox
+    space : FeatureSpace
+    rules : RuleSet
+    cost : BoundCost
+    boxes : Boxes, default=None
+        Those of another solver of the same model, for the same ranges.
+    plausible : Plausible, default=None
+        For trees alone.
+    """
+    kernel = getattr(model.view, "kernel", None)
+    if isinstance(kernel, FlatTrees):
+        try:
+            return TreeSolver(model, space, rules, cost, boxes, plausible)
+        except UnsupportedConstraintError:
+            if plausible is not None:
+                raise
+            # Rules that compare fine numbers need these as variables.
+            return IntervalSolver(model, space, rules, cost, boxes)
+    if isinstance(kernel, Layers) and plausible is None:
+        one = len(kernel.weights) == 1 or kernel.activation == "identity"
+        if one or kernel.activation == "relu":
+            kind = LinearSolver if one else ReluSolver
+            return kind(model, space, rules, cost)
+    return None
