@@ -28,6 +28,7 @@ LEVEL = {
     "timeseries": 6,
     "display": 6,
     "metrics": 6,
+    "datasets": 6,
     "testing": 7,
 }
 FILES = sorted(p.relative_to(ROOT) for p in ROOT.rglob("*.py") if p.parent != ROOT)
