@@ -1,5 +1,6 @@
 """Which solver a model gets."""
 
+from skcf._mip._causal import CausalCost
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._linear import LinearSolver
 from skcf._mip._relu import ReluSolver
@@ -22,13 +23,18 @@ def solver_for(model, space, rules, cost, *, boxes=None, plausible=None):
     model : BlackBox
     space : FeatureSpace
     rules : RuleSet
-    cost : BoundCost
+    cost : BoundCost or CausalCost
     boxes : Boxes, default=None
         Those of another solver of the same model, for the same ranges.
     plausible : Plausible, default=None
         For trees alone.
     """
     kernel = getattr(model.view, "kernel", None)
+    if isinstance(kernel, FlatTrees) and isinstance(cost, CausalCost):
+        if plausible is not None:
+            raise ValueError("plausibility does not go with effects between columns.")
+        # Such a cost is no sum over features, which the search takes for granted.
+        return IntervalSolver(model, space, rules, cost, boxes)
     if isinstance(kernel, FlatTrees):
         try:
             return TreeSolver(model, space, rules, cost, boxes, plausible)

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from skcf._mip._causal import CausalCost
-from skcf._mip._choose import solver_for
+from skcf._mip._families import solver_for
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._linear import LinearSolver
 from skcf.costs import Cost
