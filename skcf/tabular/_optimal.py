@@ -1,6 +1,5 @@
 """The nearest counterfactual, and the proof that there is none nearer."""
 
-import time
 from copy import copy
 from numbers import Real
 
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcf._base import Answers, TabularExplainer
 from skcf._mip._families import PROVABLE, solver_for
 from skcf._mip._plausible import Plausible
+from skcf._mip._queries import solve_queries
 from skcf._model._trees import FlatTrees
 
 
@@ -317,29 +317,7 @@ class OptimalExplainer(TabularExplainer):
         if problem.ground.rules is not self._rules:
             rules = problem.ground.rules
             solver = self._solver_for(rules, self._boxes_for(rules))
-        encoded = solver.encode(problem.table)
-        solutions = {}
-        for n, i in enumerate(rows.tolist()):
-            deadline = problem.meter.deadline
-            if deadline is not None:
-                now = time.monotonic()
-                deadline = now + (deadline - now) / (len(rows) - n)
-            ask = _Asked(problem, i, deadline)
-            solutions[i] = ask.solve(solver, encoded[i], k)
-        doubted = self._doubted(problem, solutions)
-        for i in doubted:
-            ask = _Asked(problem, i, problem.meter.deadline)
-            solutions[i] = ask.solve(solver, encoded[i], k, strict=True)
-        return self._as_answers(problem, solutions)
-
-    def _doubted(self, problem, solutions):
-        """Return the queries with an answer that the model does not confirm."""
-        some = [(i, row) for i, s in solutions.items() for row in s.codes]
-        if not some:
-            return []
-        who = np.array([i for i, _ in some])
-        ok = _confirmed(problem, who, np.array([row for _, row in some]))
-        return np.unique(who[~ok]).tolist()
+        return self._as_answers(problem, solve_queries(problem, rows, solver, k))
 
     def _as_answers(self, problem, solutions):
         bound = np.full(len(problem), np.nan)
@@ -357,54 +335,3 @@ class OptimalExplainer(TabularExplainer):
             optimal=np.concatenate(optimal) if optimal else np.empty(0, dtype=bool),
             lower_bound=bound,
         )
-
-
-class _Asked:
-    """One query of a problem on its way to a solver."""
-
-    def __init__(self, problem, i, deadline):
-        self.problem, self.i, self.deadline = problem, i, deadline
-
-    def solve(self, solver, encoded, k, strict=False):
-        problem, i = self.problem, self.i
-        lifted = problem.ground.lifted
-        return solver.solve(
-            problem.x[i],
-            problem.goal.take(np.array([i])),
-            encoded=encoded,
-            lifted=-1 if lifted is None else int(lifted[i]),
-            deadline=self.deadline,
-            k=k,
-            callback=self.tell,
-            accept=self.accept,
-            strict=strict,
-        )
-
-    @property
-    def tell(self):
-        """The callback of the call, told which row it is about; None without one."""
-        callback = self.problem.callback
-        if callback is None:
-            return None
-        row = int(self.problem.called[self.i])
-        return lambda cost, bound: callback(row, cost, bound)
-
-    def accept(self, codes):
-        """Return which rows of codes the model itself says are in the target."""
-        return _confirmed(self.problem, np.full(len(codes), self.i), codes)
-
-
-def _confirmed(problem, who, codes):
-    """Return which rows of codes the model says are in the target of a query."""
-    model, goal = problem.model, problem.goal.take(who)
-    table = problem.space.decode(codes, problem.table, who)
-    prediction = model.predict(table)
-    scores, probability = model.output(table)
-    for _ in range(2):
-        problem.meter.add(len(codes))
-    if model.regression:
-        place = prediction.astype(np.float64)
-    else:
-        place = model.positions(prediction)
-    clear = model.passes(model.margin(scores, probability, goal))
-    return clear & goal.reached(place, probability)
