@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-OPTIONAL = ["matplotlib", "hnswlib", "xgboost", "lightgbm", "tslearn", "numba"]
+OPTIONAL = ["matplotlib", "hnswlib", "xgboost", "lightgbm", "tslearn", "shap", "numba"]
 ROOMS = ["skcf", "skcf.tabular", "skcf.constraints", "skcf.costs", "skcf.display"]
 
 

@@ -53,11 +53,11 @@ class CostPoints:
     ----------
     space : FeatureSpace
     cost : BoundCost
-    rules : RuleSet
+    rules : RuleSet, default=None
     """
 
-    def __init__(self, space, cost, rules):
-        fixed = fixed_columns(rules)
+    def __init__(self, space, cost, rules=None):
+        fixed = set() if rules is None else fixed_columns(rules)
         self._columns = []
         for j, column in enumerate(space.columns):
             factor = float(cost.weight[space.group_of[j]]) * (10.0 if j in fixed else 1)

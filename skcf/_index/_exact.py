@@ -59,6 +59,18 @@ class TrainingRows:
             np.concatenate(probabilities) if known else None,
         )
 
+    def take(self, at):
+        """Return some of the rows, by mask or position."""
+        known = self.probability is not None
+        return TrainingRows(
+            self.model,
+            self.codes[at],
+            self.position[at],
+            self.prediction[at],
+            self.scores[at],
+            self.probability[at] if known else None,
+        )
+
     def index(self, embed, method):
         """Have an index find the rows to compare, if there are many.
 

@@ -1,36 +1,47 @@
 """The searches: one problem, proposers, and finishers that all of them share."""
 
-from skcf._search._combine import play_first, play_greedily, play_samples
+from skcf._search._combine import play_first, play_samples, rescued
 from skcf._search._deck import Deck
-from skcf._search._descent import tune
-from skcf._search._diversity import distinct, diverse, fill, further, spread_columns
-from skcf._search._edits import Edits, edits_of
+from skcf._search._diversity import distinct, diverse, further
+from skcf._search._edits import edits_of
+from skcf._search._evolution import evolve
 from skcf._search._finish import finish, minimal, shrink
 from skcf._search._genetic import GeneticSearch
+from skcf._search._nearer import brought_nearer
 from skcf._search._policy import Policy, descend, reinforce
 from skcf._search._problem import Pool, Problem, rank_in_row
+from skcf._search._spread_sets import choose_sets
+from skcf._search._walks import (
+    starts_of,
+    walk_greedily,
+    walk_in_order,
+    walk_randomly,
+)
 
 __all__ = [
     "Deck",
-    "Edits",
     "GeneticSearch",
     "Policy",
     "Pool",
     "Problem",
+    "brought_nearer",
+    "choose_sets",
     "descend",
     "distinct",
     "diverse",
     "edits_of",
-    "fill",
+    "evolve",
     "finish",
     "further",
     "minimal",
     "play_first",
-    "play_greedily",
     "play_samples",
     "rank_in_row",
     "reinforce",
+    "rescued",
     "shrink",
-    "spread_columns",
-    "tune",
+    "starts_of",
+    "walk_greedily",
+    "walk_in_order",
+    "walk_randomly",
 ]

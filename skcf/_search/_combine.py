@@ -2,10 +2,21 @@
 
 import numpy as np
 
+from skcf._search._genetic import GeneticSearch
 from skcf._search._policy import Policy, sample
-from skcf._search._problem import rank_by
+from skcf._search._problem import Pool, rank_by
 from skcf._space import PAD
 
+N_BEAM = 5
+# The search for rows for which a policy finds nothing.
+GENETIC = {
+    "q": 100,
+    "k": 5,
+    "m_init": 20,
+    "m_mut": 5,
+    "mutate": "best",
+    "max_generations": 5,
+}
 SAMPLES = 1 << 20  # the turn of the draws; training has the smaller ones
 
 
@@ -63,3 +74,25 @@ def play_greedily(deck, rows, width):
         rows, chosen, which = row[first], tried[first], put[first]
         if not len(rows):
             break
+
+
+def rescued(deck, most, unlike):
+    """Return all that was played, and more for queries without a counterfactual.
+
+    Those without one of `most` changes combine edits greedily. Those without any then
+    go through a genetic search, which `unlike` gives candidates to start again from.
+    """
+    problem, rows = deck.problem, deck.edits.row
+    few = deck.pool.take(deck.pool.cands.n_changed <= most)
+    play_greedily(deck, _lost(rows, few), N_BEAM)
+    lost = rows[_lost(rows, deck.pool)]
+    if not len(lost) or problem.meter.expired:
+        return deck.pool
+    search = GeneticSearch(problem, **GENETIC, rescue=unlike)
+    start = deck.pool.take(np.isin(deck.pool.row, lost))
+    return Pool.concat([deck.pool, search.run(lost, start)])
+
+
+def _lost(rows, pool):
+    """Return the positions in `rows` of queries without a valid candidate."""
+    return np.flatnonzero(~np.isin(rows, pool.row[pool.valid]))

@@ -11,32 +11,28 @@ from skcf._space import PAD, Candidates, mix, uniform
 N_PASSES = 3
 
 
-def tune(problem, pool, *, n_steps, radius, min_radius):
-    """Return valid candidates with their changed numbers moved nearer.
-
-    Each number is brought to the boundary by bisection first. Then all numbers of a
-    candidate move together: a step tries one point in each of some balls around the
-    present one, of radii (in ranges of the columns) that halve from `radius` down to
-    `min_radius`, and moves to the cheapest that keeps the target and the rules.
-    """
+def bisect(problem, pool):
+    """Return valid candidates with each changed number at the boundary."""
     pool = pool.take(pool.valid)
     for _ in range(N_PASSES):
         nearer = _section(problem, pool)
         if not len(nearer):
             break
-        pool = _cheapest(problem, pool, nearer)
-    return _descended(problem, pool, n_steps, radius, min_radius)
+        pool = problem.best_of_each(Pool.concat([pool, nearer]))
+    return pool
 
 
-def _cheapest(problem, pool, found):
-    return problem.best_of_each(Pool.concat([pool, found]))
+def move_together(problem, pool, *, n_steps, radius, min_radius):
+    """Return valid candidates with all of their changed numbers moved nearer.
 
-
-def _descended(problem, pool, n_steps, radius, min_radius):
+    A step tries one point in each of some balls around the present one, of radii (in
+    ranges of the columns) that halve from `radius` down to `min_radius`, and moves to
+    the cheapest that keeps the target and the rules. Candidates with one changed number
+    stay as they are.
+    """
     radii = radius * 0.5 ** np.arange(1 + int(np.ceil(np.log2(radius / min_radius))))
     numeric = np.append(_numeric(problem), False)
     for turn in range(n_steps):
-        # One number alone was brought to its boundary by the bisection.
         moves = numeric[pool.cands.groups(problem.values)].sum(axis=1) > 1
         if not moves.any() or problem.meter.expired:
             break
@@ -44,12 +40,11 @@ def _descended(problem, pool, n_steps, radius, min_radius):
         cands = cands.take(_lawful(problem, cands))
         cands = cands.take(problem.unseen(cands))
         cost = problem.cost_of(cands)
-        # Other numbers than the cheapest of a set are not worth a look.
         near = cost < _limit(problem, pool, cands)
         cands, cost = cands.take(near), cost[near]
         problem.remember(cands)
         tried = problem.score(cands, cost)
-        pool = _cheapest(problem, pool, tried.take(tried.valid))
+        pool = problem.best_of_each(Pool.concat([pool, tried.take(tried.valid)]))
     return pool
 
 

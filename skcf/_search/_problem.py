@@ -176,6 +176,22 @@ class Problem:
         self.effects.learn(done, self.model.strength(margin[scored]))
         return Pool(cands, cost, margin, self.model.passes(margin))
 
+    def chance(self, rows, codes):
+        """Return the probability of the target of rows of codes of queries, or less.
+
+        Where there are no probabilities, a logistic function of the margin stands in.
+        """
+        out = np.zeros(len(codes))
+        for begin in range(0, len(codes), self.model.batch):
+            at = slice(begin, begin + self.model.batch)
+            table = self.space.decode(codes[at], self.table, rows[at])
+            margin = self.model.margin(
+                *self.model.output(table), self.goal.take(rows[at])
+            )
+            self.meter.add(len(margin))
+            out[at] = 1.0 - self.model.shortfall(margin)
+        return np.round(out, 9)
+
     def order(self, pool):
         """Return the positions that sort a pool by query, fittest first.
 

@@ -9,37 +9,18 @@ from skcf._base import TabularExplainer
 from skcf._index import BinnedRows, TrainingRows, check_method
 from skcf._search import (
     Deck,
-    GeneticSearch,
     Pool,
+    brought_nearer,
     descend,
     edits_of,
-    fill,
-    finish,
-    further,
-    minimal,
     play_first,
-    play_greedily,
     play_samples,
     reinforce,
-    shrink,
-    spread_columns,
-    tune,
+    rescued,
 )
 from skcf._space import Candidates
 
 N_UNLIKE = 50
-# The search for rows for which the policy finds nothing.
-GENETIC = {
-    "q": 100,
-    "k": 5,
-    "m_init": 20,
-    "m_mut": 5,
-    "mutate": "best",
-    "max_generations": 5,
-}
-N_FINISHED = 3
-N_SHRUNK = 12
-N_BEAM = 5
 
 
 class MACEExplainer(TabularExplainer):
@@ -47,9 +28,8 @@ class MACEExplainer(TabularExplainer):
 
     The nearest training rows that the model predicts in the target say which features
     may be worth changing and to which values. A policy over these edits is optimised
-    for each row, then its preferred changes are made, samples are drawn from it, and
-    what reaches the target is brought nearer. The policy is an explanation in its own
-    right: which changes matter for this row.
+    for each row; its preferred changes and samples that reach the target are brought
+    nearer. The policy is an explanation in its own right: which changes matter here.
 
     Read more in the :ref:`User Guide <mace>`.
 
@@ -134,9 +114,8 @@ class MACEExplainer(TabularExplainer):
         share, which is not a part of the paper's method.
 
     index : {"auto", "exact", "hnsw"}, default="auto"
-        How neighbours are found: by looking at all training rows, or by a graph of
-        hnswlib (the extra ``index``). "auto" takes the graph for classes of 50,000
-        distinct rows or more, if hnswlib is installed.
+        How neighbours are found: among all training rows, or by a graph of hnswlib (the
+        extra ``index``), which "auto" takes from 50,000 distinct rows of a class on.
 
     max_evaluations : int, default=None
         The most rows that the model is asked about for a row to explain.
@@ -183,13 +162,11 @@ class MACEExplainer(TabularExplainer):
       frequency from the training rows fill up.
     - A bin of a number stands for the middle one of the neighbours' values in it.
     - The entropy is that of the choice of features, averaged over them, as the penalty
-      is. Probabilities are kept in [0.1, 0.8], those of values below 0.85, by limits on
-      what is learned.
+      is. Limits keep probabilities in [0.1, 0.8], and those of values below 0.85.
     - What reached the target while the policy was optimised counts like the samples
       drawn after it.
-    - Changes that are not needed are undone. Of several answers, the paper skips those
-      that change a feature that occurs more than `k_diverse` times before; here only
-      answers that were kept count.
+    - Changes that are not needed are undone. Only answers that were kept count for
+      `k_diverse`.
     - Numbers are brought to the boundary by bisection before they descend, and stay on
       the grid of their column.
     - Where the policy finds nothing with `max_features` changes at most, all edits are
@@ -337,11 +314,11 @@ class MACEExplainer(TabularExplainer):
         explanation : Explanation
             Its ``details`` have what every tabular explainer gives, and
 
-            - `policy`: for each row what the policy prefers, a list of dicts, the most
-              probable change first: the `feature` (a tuple of names where columns are
-              taken together), its `probability` to be changed, and the `values` it may
-              get with their `value_probabilities`. With ``optimizer="gld"`` they are
-              scores in [0, 1]. None where there was nothing to search.
+            - `policy`: for each row a list of dicts, the most probable change first:
+              the `feature` (a tuple of names where columns are taken together), its
+              `probability` to be changed, and the `values` it may get with their
+              `value_probabilities`; scores in [0, 1] with ``optimizer="gld"``. None
+              where there was nothing to search.
         """
         return super().explain(
             X,
@@ -378,10 +355,20 @@ class MACEExplainer(TabularExplainer):
         # The finishers want to know the queries as they are.
         origin = problem.score(Candidates.unchanged(rows))
         policy = None if problem.quick else self._optimised(deck)
-        pool = Pool.concat([origin, self._rescued(deck)])
+        pool = rescued(deck, self.max_features, self._unlike)
         if problem.quick:
             return self._pool_answers(problem, pool, k)
-        pool = self._brought_nearer(problem, pool, rows, k)
+        pool = brought_nearer(
+            problem,
+            Pool.concat([origin, pool]),
+            rows,
+            k,
+            finishing=self.finish,
+            most=self.k_diverse,
+            n_steps=self.n_steps,
+            radius=self.radius,
+            min_radius=self.min_radius,
+        )
         answers = self._pool_answers(problem, pool, k)
         told = np.full(len(problem), None, dtype=object)
         told[rows] = policy.described(problem, edits)
@@ -411,51 +398,9 @@ class MACEExplainer(TabularExplainer):
         play_samples(deck, policy, self.max_features, self.n_samples)
         return policy
 
-    def _rescued(self, deck):
-        """Return all that was scored, and more for rows without a counterfactual."""
-        problem, rows = deck.problem, deck.edits.row
-        few = deck.pool.take(deck.pool.cands.n_changed <= self.max_features)
-        play_greedily(deck, _lost(rows, few), N_BEAM)
-        lost = rows[_lost(rows, deck.pool)]
-        if not len(lost) or problem.meter.expired:
-            return deck.pool
-        search = GeneticSearch(problem, **GENETIC, rescue=self._unlike)
-        start = deck.pool.take(np.isin(deck.pool.row, lost))
-        return Pool.concat([deck.pool, search.run(lost, start)])
-
     def _unlike(self, problem, rows):
         """Return the nearest training rows in the target, as far as rules allow."""
         who, at = self._training.nearest(
             problem.x[rows], problem.goal.take(rows), problem.cost, N_UNLIKE
         )
         return problem.ground.towards(rows[who], self._training.codes[at])
-
-    def _brought_nearer(self, problem, pool, rows, k):
-        """Return the answers; the first one does not hang on how many are wanted."""
-        best = self._tuned(problem, pool, N_FINISHED)
-        if self.finish:
-            best = finish(problem, Pool.concat([pool, best]), rows, N_FINISHED)
-        if k == 1:
-            return best
-        bound = problem.least_cost(best)
-        others = self._tuned(problem, pool, k)
-        best = Pool.concat([best, others.take(others.cost >= bound[others.row])])
-        return further(problem, best, pool, k)
-
-    def _tuned(self, problem, pool, k):
-        """Return `k` candidates of each row without needless changes, tuned."""
-        few = shrink(problem, pool, k + N_SHRUNK)
-        few = fill(problem, spread_columns(problem, few, k, self.k_diverse), few, k)
-        few = tune(
-            problem,
-            few,
-            n_steps=self.n_steps,
-            radius=self.radius,
-            min_radius=self.min_radius,
-        )
-        return minimal(problem, few)
-
-
-def _lost(rows, pool):
-    """Return the positions in `rows` of queries without a valid candidate."""
-    return np.flatnonzero(~np.isin(rows, pool.row[pool.valid]))
