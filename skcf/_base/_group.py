@@ -15,22 +15,10 @@ class GroupExplainer(TabularExplainer):
     def _blocks(self, rows, n_jobs):
         return [rows]
 
-    def _search(self, query, rows, k, meter):
-        answers = super()._search(query, rows, k, meter)
-        answers.whole["assignment"] = self._spread(
-            query, rows, answers.whole["assignment"]
-        )
-        return answers
-
-    def _spread(self, query, rows, of_live):
-        """Return an assignment of the live rows as one of all rows."""
-        out = np.full(len(query), -1)
-        out[rows] = of_live
-        return out
-
     def _nothing(self, query):
         answers = super()._nothing(query)
-        answers.whole = {"assignment": np.full(len(query), -1), **self._empty()}
+        answers.by_row = {"assignment": np.full(len(query), -1)}
+        answers.whole = self._empty()
         return answers
 
     def _empty(self):

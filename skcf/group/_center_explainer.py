@@ -75,15 +75,19 @@ class CenterExplainer(GroupExplainer):
 
     def _solve(self, problem, rows, k):
         n = len(problem)
-        empty = Answers(rows[:0], problem.x[:0], problem.cut, whole=self._empty())
-        empty.whole["assignment"] = np.full(n, -1)
+        assignment = np.full(n, -1)
         if not len(rows):
-            return empty
+            return Answers(
+                rows,
+                problem.x[:0],
+                problem.cut,
+                whole=self._empty(),
+                by_row={"assignment": assignment},
+            )
         # In an order of their own, so that the order of the call does not matter.
         rows = rows[np.lexsort(problem.x[rows].T)]
         group = self._group(problem, rows)
         found, proved = self._find(group)
-        assignment = np.full(n, -1)
         assignment[rows] = found.assignment
         row = np.sort(rows[found.assignment >= 0])
         bound = np.full(n, np.nan)
@@ -94,13 +98,13 @@ class CenterExplainer(GroupExplainer):
             found.codes[assignment[row]],
             problem.cut,
             whole={
-                "assignment": assignment,
                 "centers": self._table_of(found.codes),
                 "total_cost": found.total,
                 "lower_bound": found.bound,
             },
             optimal=np.full(len(row), proved and found.settled),
             lower_bound=bound,
+            by_row={"assignment": assignment},
         )
 
     def _empty(self):

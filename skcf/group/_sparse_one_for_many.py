@@ -285,8 +285,9 @@ class SparseOneForManyExplainer(GroupExplainer):
             row[order],
             codes[order],
             problem.cut,
-            whole={"assignment": assignment, **self._empty()},
+            whole=self._empty(),
             lower_bound=bound,
+            by_row={"assignment": assignment},
         )
 
     def _told(self, problem, rows, menu, pattern, shared, costs):
