@@ -119,8 +119,6 @@ class TreeSearch:
         cost = self.arrays.price(point)
         if not cost < self.cutoff or not self.arrays.keeps_rules(point):
             return
-        if (point == self.cells.home).all():
-            return
         score = self.arrays.score(point)[0]
         if (score < self.cells.need).any():
             return
@@ -165,7 +163,8 @@ class TreeSearch:
             if node is None or self.expired:
                 break
             alive, live = node.alive, node.live
-            if alive.mean() > SHRUNK and live.mean() > SHRUNK:
+            few = alive.sum() < SHRUNK * len(alive) or live.sum() < SHRUNK * len(live)
+            if not few:
                 break
         self._search(tree, node)
 
