@@ -14,6 +14,9 @@ from tests._model.tree_agreement import (
 )
 
 
+# XGBoost 3.4 bids farewell to forests, dart and linear boosters.
+@pytest.mark.filterwarnings("ignore:`XGBRF:FutureWarning")
+@pytest.mark.filterwarnings("ignore:.*booster=.*deprecated:UserWarning")
 class TestXGBoost:
     """Sums of float32 numbers: equal to some 1e-7."""
 
