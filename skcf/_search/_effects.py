@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcf._search._kernels import correct, nearest_gains
+from skcf._search._kernels import correct, made_of, nearest_gains
 from skcf._space import PAD, Candidates
 
 N_SWEEPS = 3
@@ -37,8 +37,8 @@ class Effects:
         """Take note of scored candidates."""
         none = cands.n_changed == 0
         self.start[cands.row[none]] = strength[none]
-        usual = ~none & (cands.value < self._size).all(axis=1)
-        if usual.any():
+        usual = np.flatnonzero(made_of(cands.value, self._size))
+        if len(usual):
             self._lots.append((cands.take(usual), strength[usual]))
 
     def of(self, rows, ids):
@@ -75,7 +75,10 @@ class Effects:
         """Put scored candidates behind those of former lots."""
         who, slot = np.nonzero(cands.value != PAD)
         key = cands.row[who] * self._size + cands.value[who, slot]
-        both = np.union1d(self._key, key)
+        new = np.unique(key)
+        place = np.searchsorted(self._key, new)
+        fresh = np.append(self._key, -1)[place] != new
+        both = np.insert(self._key, place[fresh], new[fresh])
         old = np.searchsorted(both, self._key)
         self._at = np.concatenate([old[self._at], np.searchsorted(both, key)])
         self._who = np.concatenate([self._who, who + len(self._row)])

@@ -49,7 +49,7 @@ class GeneticSearch:
         Candidates of a query that survive a generation, and children of a query that
         are scored in one: those of which most is expected.
     k : int
-        Fittest candidates that must be valid and unchanged for a query to stop.
+        Valid candidates of a query beyond which dearer ones are of no use.
     m_init, m_mut : int
         Values tried for each group in the first and the later generations.
     mutate : {"best", "all"}
@@ -58,6 +58,9 @@ class GeneticSearch:
     rescue : callable, default=None
         Returns candidates to start again from, for the positions of queries that
         ended without a valid one.
+    n_settled : int, default=None
+        Fittest candidates that must be valid and unchanged for a query to stop; None
+        stands for `k`.
     """
 
     def __init__(
@@ -71,11 +74,13 @@ class GeneticSearch:
         mutate,
         max_generations,
         rescue=None,
+        n_settled=None,
     ):
         self.problem = problem
         self.q, self.k, self.m_init, self.m_mut = q, k, m_init, m_mut
         self.mutate, self.max_generations = mutate, max_generations
         self.rescue = rescue
+        self.n_settled = k if n_settled is None else n_settled
         self._generation = 0
         self._helped = False
         self._bound = np.full(len(problem), np.inf)
@@ -312,14 +317,14 @@ class GeneticSearch:
         return bound
 
     def _top(self, pool):
-        """Return the k fittest of each query."""
-        return pool.take(rank_in_row(pool.row) < self.k)
+        """Return the fittest of each query that have to settle."""
+        return pool.take(rank_in_row(pool.row) < self.n_settled)
 
     def _settled(self, before, after, stale):
         """Return which queries stop.
 
-        A query stops when its k fittest are valid and the same as a generation ago,
-        or when it has no valid one and the fittest have long been the same.
+        A query stops when its fittest are valid and the same as a generation ago, or
+        when it has no valid one and the fittest have long been the same.
         """
         n = len(self.problem)
         marks = np.zeros((2, n), dtype=np.uint64)

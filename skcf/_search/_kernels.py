@@ -8,10 +8,7 @@ import numpy as np
 
 from skcf._jit import jit
 from skcf._space import PAD
-from skcf._space._kernels import mixed
-
-NONE = np.uint64(0)
-ONE = np.uint64(1)
+from skcf._space._kernels import NONE, ONE, mixed, numbered, spot
 
 
 @jit
@@ -75,22 +72,12 @@ def ranks(row, n):
 
 
 @jit
-def _spot(table, key):
-    """Return where a key is in a table of a power of two, or where it would go."""
-    last = np.uint64(len(table) - 1)
-    at = key & last
-    while table[at] != NONE and table[at] != key:
-        at = (at + ONE) & last
-    return at
-
-
-@jit
 def insert(table, keys):
     """Put keys into a table that has room; return how many were new."""
     new = 0
     for key in keys:
         key = key if key != NONE else ONE
-        at = _spot(table, key)
+        at = spot(table, key)
         if table[at] == NONE:
             table[at] = key
             new += 1
@@ -108,11 +95,11 @@ def first_unseen(table, keys):
     n = 0
     for i in range(len(keys)):
         key = keys[i] if keys[i] != NONE else ONE
-        at = _spot(met, key)
+        at = spot(met, key)
         if met[at] != NONE:
             continue
         met[at] = key
-        if table[_spot(table, key)] == NONE:
+        if table[spot(table, key)] == NONE:
             out[n] = i
             n += 1
     return out[:n].copy()
@@ -274,6 +261,19 @@ def once(keys):
 
 
 @jit
+def made_of(value, size):
+    """Return which candidates have values, and all below `size`."""
+    out = np.zeros(len(value), np.bool_)
+    for i in range(len(value)):
+        for s in range(value.shape[1]):
+            if value[i, s] >= size:
+                out[i] = False
+                break
+            out[i] |= value[i, s] != PAD
+    return out
+
+
+@jit
 def first_of_each(row, groups):
     """Return the positions of the first of each set of groups of each row."""
     return once(_set_keys(row, groups))
@@ -282,21 +282,7 @@ def first_of_each(row, groups):
 @jit
 def alike_of(row, groups):
     """Return a number for each set of groups of each row, from 0 on."""
-    keys = _set_keys(row, groups)
-    size = 16
-    while size < 2 * len(keys):
-        size *= 2
-    table, number = np.zeros(size, np.uint64), np.empty(size, np.int64)
-    out = np.empty(len(keys), np.int64)
-    n = 0
-    for i in range(len(keys)):
-        key = keys[i] if keys[i] != NONE else ONE
-        at = _spot(table, key)
-        if table[at] == NONE:
-            table[at], number[at] = key, n
-            n += 1
-        out[i] = number[at]
-    return out
+    return numbered(_set_keys(row, groups))
 
 
 @jit

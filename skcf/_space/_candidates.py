@@ -4,6 +4,7 @@ import numpy as np
 
 from skcf._space._kernels import (
     PAD,
+    count_changes,
     drop_values,
     groups_of,
     hash_values,
@@ -57,7 +58,7 @@ class Candidates:
     @property
     def n_changed(self):
         """Number of changed groups of each candidate."""
-        return (self.value != PAD).sum(axis=1)
+        return count_changes(self.value)
 
     def groups(self, values):
         """Return the group of every value, the number of groups for padding."""

@@ -5,6 +5,7 @@ import numpy as np
 from skcf._jit import jit
 
 PAD = -1
+NONE, ONE = np.uint64(0), np.uint64(1)
 SEED = np.uint64(0x9E3779B97F4A7C15)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LONG, MIDDLE, SHORT = np.uint64(31), np.uint64(30), np.uint64(27)
@@ -27,6 +28,45 @@ def hash_values(value, mark):
         for s in range(value.shape[1]):
             if value[i, s] != PAD:
                 out[i] = mixed(out[i] ^ mark[value[i, s]])
+    return out
+
+
+@jit
+def count_changes(value):
+    """Return the number of values of each candidate."""
+    out = np.zeros(len(value), np.int64)
+    for i in range(len(value)):
+        for s in range(value.shape[1]):
+            out[i] += value[i, s] != PAD
+    return out
+
+
+@jit
+def spot(table, key):
+    """Return where a key is in a table of a power of two, or where it would go."""
+    last = np.uint64(len(table) - 1)
+    at = key & last
+    while table[at] != NONE and table[at] != key:
+        at = (at + ONE) & last
+    return at
+
+
+@jit
+def numbered(keys):
+    """Return the number of each key, equal for equal keys, in order from 0 on."""
+    size = 16
+    while size < 2 * len(keys):
+        size *= 2
+    table, number = np.zeros(size, np.uint64), np.empty(size, np.int64)
+    out = np.empty(len(keys), np.int64)
+    n = 0
+    for i in range(len(keys)):
+        key = keys[i] if keys[i] != NONE else ONE
+        at = spot(table, key)
+        if table[at] == NONE:
+            table[at], number[at] = key, n
+            n += 1
+        out[i] = number[at]
     return out
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skcf._space._hash import mix
+from skcf._space._kernels import numbered
 
 
 class Values:
@@ -101,19 +102,14 @@ class Values:
     def _added(self, groups, codes):
         """Return the numbers of values that were not observed."""
         begin = self.n_observed
-        old = np.arange(begin, len(self.group))
-        everything = np.column_stack(
-            [np.append(self.group[old], groups), np.append(self.code_of(old), codes)]
-        )
-        _, first, back = np.unique(
-            everything, axis=0, return_index=True, return_inverse=True
-        )
-        # The first of its kind is an old value, or one that gets the next number.
-        fresh = np.sort(first[first >= len(old)])
-        number = np.arange(len(everything))
-        number[fresh] = len(old) + np.arange(len(fresh))
-        self._append(groups[fresh - len(old)], codes[fresh - len(old)])
-        return begin + number[first[back.ravel()[len(old) :]]]
+        n_old = len(self.group) - begin
+        marks = _marks(self.single[groups], codes)
+        number = numbered(np.concatenate([self.mark[begin:], marks]))[n_old:]
+        # What comes for the first time gets the next number.
+        top = np.maximum.accumulate(np.append(n_old - 1, number))
+        fresh = number > top[:-1]
+        self._append(groups[fresh], codes[fresh])
+        return begin + number
 
     def _append(self, groups, codes):
         columns = self.single[groups]

@@ -55,7 +55,7 @@ class GeCoExplainer(TabularExplainer):
 
     k : int, default=5
         A row is settled when its `k` fittest candidates are all counterfactuals and the
-        same as a generation ago.
+        same as a generation ago; before a finish, when the fittest one is.
 
     m_init : int, default=20
         Values drawn for each feature in the first generation.
@@ -219,6 +219,7 @@ class GeCoExplainer(TabularExplainer):
             mutate=self.mutate,
             max_generations=self.max_generations,
             rescue=None if problem.quick else self._unlike,
+            n_settled=1 if self.finish else None,
         )
         pool = search.run(rows)
         if not self.finish or problem.quick:
