@@ -69,8 +69,10 @@ def read_xgboost(estimator):
     texts = model["trees"][: model["iteration_indptr"][_n_rounds(estimator)]]
     if any(int(t["tree_param"]["size_leaf_vector"]) > 1 for t in texts):
         return None
-    # What dart dropped last in training stays scaled down.
-    weights = booster.get("weight_drop", np.ones(len(texts)))[: len(texts)]
+    # What dart dropped last in training stays scaled down. From 3.4 on the weights
+    # stand with the trees.
+    weights = {**model, **booster}.get("weight_drop") or np.ones(len(texts))
+    weights = weights[: len(texts)]
     trees = list(map(_xgboost_tree, texts, weights))
     levels = _xgboost_levels(model)
     has_sets = any(tree.sets for tree in trees)
