@@ -145,6 +145,11 @@ def reverted(X, X_cf, pair, back):
     for j, dtype in enumerate(base.dtypes):
         column = base.column(taken, j)
         if back[:, j].any():
+            types = own.types[j], base.types[j]
+            if types[0] != types[1] and all(type_.is_numeric() for type_ in types):
+                # Whole numbers would not hold a missing value or a fraction.
+                dtype = base.wider(dtype, None, False)
+                column = base.cast(column, dtype)
             old = base.adopt(own, own.gather(own.column(X, j), pair), dtype)
             column = base.where(back[:, j], old, column)
         columns.append(column)

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from skcf.constraints import together
@@ -100,6 +101,16 @@ def set_cells(library, x, x_cf, i, columns):
         return x_cf[i].with_columns(x[i].get_column(name) for name in names)
     parts = [(x if j in columns else x_cf).iloc[[i], j] for j in range(x.shape[1])]
     return pd.concat(parts, axis=1)
+
+
+@pytest.mark.parametrize("module", [pd, pl])
+def test_a_missing_value_goes_back_into_a_column_of_integers(module):
+    x = module.DataFrame({"a": [0.5, None], "b": [0, 0]})
+    x_cf = module.DataFrame({"a": [2, 2], "b": [1, 1]})
+    trees = HistGradientBoostingClassifier(min_samples_leaf=1)
+    model = trees.fit([[0, 0], [2, 1], [np.nan, 0], [2, 0]] * 5, [0, 1, 0, 1] * 5)
+    told = redundancy(x, x_cf, estimator=model, sample_wise=True)
+    assert told.tolist() == [0.5, 0.5]
 
 
 def test_rows_of_one_label_and_in_lots(monkeypatch):

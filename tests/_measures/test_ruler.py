@@ -47,6 +47,38 @@ def test_distances_do_not_depend_on_the_library():
     np.testing.assert_array_equal(*ruler.read(X[:30], theirs[:30]))
 
 
+BEFORE = {"n": [1, 2, 3], "w": ["u", "v", None], "t": [True, False, True]}
+BEFORE["f"] = [0.5, None, 1.5]
+AFTER = {"n": [1, 3, 3], "w": ["u", None, None], "t": [True, True, True]}
+AFTER["f"] = [0.5, 1.0, None]
+
+
+def kinds():
+    """Return the same rows in all libraries and dtypes."""
+    frame = pd.DataFrame
+    category = pl.col("w").cast(pl.Categorical)
+    return [
+        lambda data: frame(data),
+        lambda data: frame(data).convert_dtypes(),
+        lambda data: frame(data).convert_dtypes(dtype_backend="pyarrow"),
+        lambda data: frame(data).astype({"w": "category", "n": float}),
+        lambda data: frame(data).astype(object),
+        lambda data: frame(data).to_numpy(),
+        lambda data: pl.DataFrame(data),
+        lambda data: pl.DataFrame(data).with_columns(category, pl.col("n").cast(float)),
+    ]
+
+
+@pytest.mark.parametrize("one", range(8))
+@pytest.mark.parametrize("other", range(8))
+def test_dtypes_and_libraries_mix(one, other):
+    X, X_cf = kinds()[one](BEFORE), kinds()[other](AFTER)
+    ruler = Ruler.of(X)
+    before, after = ruler.read(X, X_cf)
+    assert ruler.changed(before, after).sum(axis=1).tolist() == [0, 4, 1]
+    assert ruler.gower.rows(before, after).tolist() == [0.0, 0.875, 0.25]
+
+
 @pytest.mark.parametrize("module", [pd, pl])
 def test_unseen_categories_differ_from_all_and_equal_themselves(module):
     reference = module.DataFrame({"job": ["cook", "clerk", "cook"]})
