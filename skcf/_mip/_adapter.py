@@ -6,11 +6,8 @@ since PuLP 3.3 calls a run that was cut off by time optimal.
 """
 
 import numpy as np
-import pulp
 
 from skcf._mip._highs import Outcome, Solver
-
-_OLD = not hasattr(pulp.LpAffineExpression, "from_dict")
 
 
 class Mip:
@@ -26,6 +23,11 @@ class Mip:
 
     def __init__(self, presolve=True):
         self.presolve = presolve
+        # Imported late: most explainers never need it.
+        import pulp
+
+        self._pulp = pulp
+        self._old = not hasattr(pulp.LpAffineExpression, "from_dict")
         self.problem = pulp.LpProblem("skcf", pulp.LpMinimize)
         self.variables = []
         self._place = {}
@@ -38,11 +40,11 @@ class Mip:
     def variable(self, name, low=0.0, high=None, integer=False):
         """Return a new variable of PuLP."""
         name = f"{name}_{len(self.variables)}"
-        kind = pulp.LpInteger if integer else pulp.LpContinuous
+        kind = self._pulp.LpInteger if integer else self._pulp.LpContinuous
         low = None if low is None or low == -np.inf else float(low)
         high = None if high is None or high == np.inf else float(high)
         # Early releases of the line 3.3 do not have the method yet.
-        make = getattr(self.problem, "add_variable", pulp.LpVariable)
+        make = getattr(self.problem, "add_variable", self._pulp.LpVariable)
         new = make(name, low, high, kind)
         self._place[name] = len(self.variables)
         self.variables.append(new)
@@ -61,7 +63,7 @@ class Mip:
         constant = float(constant)
         for term, factor in pairs:
             factor = float(factor)
-            if isinstance(term, pulp.LpVariable):
+            if isinstance(term, self._pulp.LpVariable):
                 place = self._place[term.name]
                 sums[place] = sums.get(place, 0.0) + factor
                 continue
@@ -73,9 +75,9 @@ class Mip:
                 place = self._place[variable.name]
                 sums[place] = sums.get(place, 0.0) + factor * weight
         entries = {self.variables[i]: c for i, c in sums.items() if c}
-        if _OLD:
-            return pulp.LpAffineExpression(entries, constant)
-        return pulp.LpAffineExpression.from_dict(entries, constant)
+        if self._old:
+            return self._pulp.LpAffineExpression(entries, constant)
+        return self._pulp.LpAffineExpression.from_dict(entries, constant)
 
     def require(self, row):
         """Add a row: a comparison of expressions, such as ``x + 2 * y <= 3``."""
@@ -97,7 +99,7 @@ class Mip:
 
     def value(self, expression, values):
         """Return the value of an expression at the values of an Outcome."""
-        if isinstance(expression, pulp.LpVariable):
+        if isinstance(expression, self._pulp.LpVariable):
             return float(values[self._place[expression.name]])
         total = expression.constant
         for variable, factor in expression.items():
@@ -201,15 +203,15 @@ class Mip:
         """Solve by another solver of PuLP."""
         more = {} if time_limit is None else {"timeLimit": time_limit}
         try:
-            made = pulp.getSolver(name, msg=False, gapRel=gap, **more)
-        except pulp.PulpSolverError as error:
+            made = self._pulp.getSolver(name, msg=False, gapRel=gap, **more)
+        except self._pulp.PulpSolverError as error:
             raise ValueError(f"solver {name!r}: {error}") from None
         if not made.available():
             raise ValueError(f"The solver {name!r} of PuLP is not installed.")
         if self._objective is None:
             self.minimize(self.total([]))
         said = self.problem.solve(made)
-        if _OLD:
+        if self._old:
             found = self.problem.sol_status in (1, 2)
             proved = self.problem.sol_status == 1
             impossible = self.problem.sol_status == -1
