@@ -56,7 +56,8 @@ class ScoreRows:
         self.scores = np.zeros((len(slots), n))
         at = slots[:, None] + np.arange(values.shape[1])
         np.put_along_axis(self.scores, at, values, axis=1)
-        single = (values.astype(np.float32) == values).all()
+        # XGBoost alone adds up in single precision, and alone reads sparse rows so.
+        single = self.trees.sparse_missing
         self.output_noise = SINGLE if single else DOUBLE
         largest = np.zeros(tree.max(initial=-1) + 1)
         np.maximum.at(largest, tree, np.abs(values).max(axis=1, initial=0.0))

@@ -149,8 +149,8 @@ def test_a_comparison_of_fine_numbers_is_refused_by_its_text():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(50, 2)).round(6)
     y = (X.sum(axis=1) > 1).astype(int)
-    explainer = OptimalExplainer(
-        DecisionTreeClassifier(max_depth=3), constraints=["cf[0] <= cf[1]"]
-    )
+    explainer = OptimalExplainer(DecisionTreeClassifier(max_depth=3)).fit(X, y)
+    space, model = explainer._space, explainer._model
+    rules = RuleSet(check_rules(["cf[0] <= cf[1]"]), space)
     with pytest.raises(UnsupportedConstraintError, match=r"cf\[0\] <= cf\[1\]"):
-        explainer.fit(X, y)
+        TreeSolver(model, space, rules, explainer._cost)

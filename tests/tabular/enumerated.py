@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from lightgbm import LGBMClassifier, LGBMRegressor
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
@@ -103,7 +104,7 @@ class World:
             (OneHotEncoder(sparse_output=False), ["k"]),
             (MinMaxScaler(), ["a", "b", "c"]),
         )
-        self.model = make_pipeline(encoder, MODELS[kind])
+        self.model = make_pipeline(encoder, clone(MODELS[kind]))
         with threadpool_limits(1):
             self.model.fit(self.X, self.y)
         domains = [self._domain(name) for name in self.X]
