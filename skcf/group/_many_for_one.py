@@ -230,16 +230,15 @@ class ManyForOneExplainer(TabularExplainer):
 
     def _solvers_of(self, rules):
         """Return the solver of each band."""
-        solvers, boxes = [], None
+        solvers = []
         for band in self._bands:
             more = RuleSet((*rules.rules, *band), self._space)
-            solver = solver_for(self._model, self._space, more, self._cost, boxes=boxes)
+            solver = solver_for(self._model, self._space, more, self._cost)
             if solver is None:
                 raise TypeError(
                     f"{type(self).__name__} takes {PROVABLE}; {self.estimator_!r} "
                     "could not be read as one of these."
                 )
-            boxes = getattr(solver, "boxes", None)
             solvers.append(solver)
         return solvers
 
