@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
 
+from skcf._measures._judge import Judge
 from skcf._measures._ruler import Ruler, check_pairs, summary
 
 
@@ -32,9 +33,10 @@ def stability(
         \mathrm{stability} = \frac{1}{n r} \sum_i \sum_{t=1}^{r}
             1 - \min(1, \mathrm{gower}(x'_i, \tilde x'_{it}))
 
-    A moved query without an answer counts 0; one that is in the target by itself is its
-    own answer. Categories, and columns that are taken together, are not moved, and no
-    number leaves the range of the training rows, unless it is outside of it already.
+    A moved query without an answer counts 0; one that is in the target of its query by
+    itself, such as the opposite of its class, is its own answer. Categories, and
+    columns that are taken together, are not moved, and no number leaves the range of
+    the training rows, unless it is outside of it already.
 
     Parameters
     ----------
@@ -103,16 +105,20 @@ def stability(
     row = np.repeat(np.arange(len(X)), n_repeats)
     moved = _moved(ruler.space, before[row], noise, check_random_state(random_state))
     noisy = ruler.space.emit(X, row, moved)
+    target = explainer.target if target is None else target
+    restore = explainer._space.restore
+    judge = Judge(explainer.estimator_, restore(X), target, explainer.threshold)
+    inside = judge.reached(restore(noisy), row)
     if by_row(target, explainer):
         target = [target[i] for i in row]
     explanation = explainer.explain(noisy, target=target)
-    best = np.flatnonzero(explanation.rank == 0)
+    best = np.flatnonzero((explanation.rank == 0) & ~inside[explanation.row])
     again = moved.copy()
     again[explanation.row[best]] = ruler.read_one(
         explanation.counterfactuals, "the counterfactuals"
     )[best]
     near = 1.0 - np.minimum(1.0, ruler.gower.rows(after[row], again))
-    near[~np.isin(explanation.status, ("found", "already"))] = 0.0
+    near[~inside & (explanation.status != "found")] = 0.0
     return summary(near.reshape(len(X), n_repeats).mean(axis=1), sample_wise)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from skcf.metrics import stability
 from skcf.metrics._stability import _moved
@@ -69,6 +70,28 @@ def test_a_row_in_the_target_is_its_own_answer():
         random_state=0,
     )
     assert told == 1.0
+
+
+def test_a_query_that_is_moved_across_the_boundary_is_its_own_answer():
+    points = np.arange(101.0).reshape(-1, 1) / 100
+    explainer = NearestUnlikeExplainer(LogisticRegression(C=1e4), random_state=0)
+    explainer.fit(points, points[:, 0] > 0.505)
+    x, x_cf = np.array([[0.5]]), np.array([[0.51]])
+    assert explainer.transform(x).tolist() == x_cf.tolist()
+    told = stability(
+        x,
+        x_cf,
+        explainer=explainer,
+        reference=points,
+        noise=0.05,
+        n_repeats=50,
+        random_state=0,
+    )
+    # Half of the moves cross; an answer back to the old class would be as far as 0.05.
+    moves = np.random.RandomState(0).uniform(-0.05, 0.05, 50)
+    moved = (0.5 + moves).round(2)
+    own = np.where(moved > 0.505, moved, 0.51)
+    assert told == pytest.approx(1 - np.abs(own - 0.51).mean())
 
 
 def test_what_does_not_fit():
