@@ -88,6 +88,7 @@ class Solver:
         self.low = self.high = np.empty(0)
         self.integer = np.empty(0, dtype=bool)
         self.offset, self.unit = 0.0, 1.0
+        self.presolve = presolve
         for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance"):
             self.highs.setOptionValue(name, TOLERANCE)
         self.highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
@@ -170,9 +171,16 @@ class Solver:
         if tell is not None:
             self._tell(tell)
         highs.run()
+        plain = relax or not len(whole)
+        out = self._outcome(cutoff, plain)
+        if out.status == "infeasible" and self.presolve:
+            # Presolving has been seen to lose points: no proof rests on it alone.
+            highs.setOptionValue("presolve", "off")
+            highs.run()
+            out = self._outcome(cutoff, plain)
+            highs.setOptionValue("presolve", "choose")
         if tell is not None:
             highs.setCallback(None, None)
-        out = self._outcome(cutoff, relax or not len(whole))
         if len(pinned):
             low, high = self.low[pinned], self.high[pinned]
             highs.changeColsBounds(len(pinned), pinned, low, high)
