@@ -49,6 +49,46 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Halfspaces:
+    """Half-spaces of steps ``a.s >= need``, one for each of some facets.
+
+    Attributes
+    ----------
+    facets : ndarray of shape (m,)
+    a : ndarray of shape (m, n)
+    need : ndarray of shape (m,)
+    whole : ndarray of shape (m,)
+        What the unit has in the denominator of the efficiency by each facet.
+    growth : ndarray of shape (m, n)
+        By how much steps add to it.
+    """
+
+    facets: np.ndarray
+    a: np.ndarray
+    need: np.ndarray
+    whole: np.ndarray
+    growth: np.ndarray
+
+    def take(self, rows):
+        """Return some of the half-spaces."""
+        return Halfspaces(
+            *(
+                getattr(self, name)[rows]
+                for name in ("facets", "a", "need", "whole", "growth")
+            )
+        )
+
+    def real(self, steps):
+        """Tell which steps lead to a plan with an efficiency, not to 0 by 0.
+
+        Plans next to one without it have any efficiency, but none of them is the
+        cheapest.
+        """
+        after = self.whole + np.einsum("ij,ij->i", self.growth, steps)
+        return after > NEGLIGIBLE * np.maximum(np.abs(self.whole), NEGLIGIBLE)
+
+
+@dataclass(frozen=True)
 class Room:
     """Where the steps of one query may go: a box, and rows ``rows @ s <= at_most``."""
 
@@ -93,51 +133,56 @@ class Nearest:
         u, v, w = technology.prices()
         self.prices = np.hstack([u, v])
         self.u, self.v, self.w = u, v, w
-        self.effective = (u if measure == "input" else v).max(axis=1) > 0
+        some_u, some_v = u.max(axis=1) > 0, v.max(axis=1) > 0
+        if measure == "input":
+            self.idle, never = ~some_u, ~some_v & (w <= 0)
+        else:
+            self.idle, never = ~some_v, ~some_u & (w >= 0)
+            self.idle = self.idle | never
+        # Facets whose ratio can be positive and finite.
+        self.effective = ~self.idle & ~never
         self.inputs_free = bool(free[technology.is_input].any())
         self.outputs_free = bool(free[~technology.is_input].any())
 
-    def halfspaces(self, plan, wanted):
-        """Return (facets, a, need): a plan is efficient enough if a.s >= need."""
+    def _ratio(self, plan):
+        """Return (part, whole, masks of those above 0): efficiency is part / whole."""
         x, y = self.technology.split(plan)
         paid, earned = self.u @ x, self.v @ y
+        # Sums of amounts are 0 only if all are; differences are 0 up to rounding.
         if self.measure == "input":
-            have, limit = earned + self.w - wanted * paid, earned + self.w
-        else:
-            have, limit = earned - wanted * (paid - self.w), earned
+            part, whole = earned + self.w, paid
+            return part, whole, part > NEGLIGIBLE * (earned + np.abs(self.w)), paid > 0
+        part, whole = earned, paid - self.w
+        return part, whole, earned > 0, whole > NEGLIGIBLE * (paid + np.abs(self.w))
+
+    def halfspaces(self, plan, wanted):
+        """Return the half-spaces of plans that are efficient enough."""
+        part, whole, shows, takes = self._ratio(plan)
         sign = np.where(self.technology.is_input, -wanted, 1.0)
         a = (self.prices * sign)[:, self.free]
         usable = self.effective & (a != 0).any(axis=1)
         if not self.outputs_free:
             # With nothing to show for its inputs, a plan has no efficiency.
-            usable &= limit > NEGLIGIBLE
+            usable &= shows
         if not self.inputs_free:
-            usable &= paid - (self.measure == "output") * self.w > NEGLIGIBLE
+            usable &= takes
         at = np.flatnonzero(usable)
-        return at, a[at], -have[at]
+        growth = np.where(self.technology.is_input, self.prices, 0.0)[:, self.free]
+        return Halfspaces(at, a[at], (wanted * whole - part)[at], whole[at], growth[at])
 
     def domain(self, plan):
         """Return rows ``rows @ s <= at_most`` within which the measure is finite."""
-        x, y = self.technology.split(plan)
-        is_input = self.technology.is_input
-        paid, earned, idle = self.u @ x, self.v @ y, ~self.effective
-        gains = np.where(is_input, 0.0, self.prices)
-        if self.measure == "input":
-            if not self.inputs_free:
-                idle = paid <= NEGLIGIBLE
-            rows, at_most = gains, -earned - self.w
-        elif not self.inputs_free:
-            # Inputs that do for no outputs at these prices: any would be too many.
-            idle = self.effective & (paid - self.w <= NEGLIGIBLE)
-            rows, at_most = gains, -earned
-        else:
-            if not self.outputs_free:
-                idle = earned <= NEGLIGIBLE
-            rows = np.where(is_input, -self.prices, 0.0)
-            at_most = paid - self.w
-        rows = rows[:, self.free]
-        idle &= (rows != 0).any(axis=1)
-        return rows[idle], at_most[idle]
+        part, whole, shows, takes = self._ratio(plan)
+        idle = self.idle
+        if not self.inputs_free:
+            # At these prices the inputs do for no more outputs.
+            idle = idle | ~takes
+        elif not self.outputs_free and self.measure == "output":
+            idle = idle | ~shows
+        sign = np.where(self.technology.is_input, -1.0, 1.0)
+        rows = (self.prices * sign)[:, self.free]
+        idle = idle & (rows != 0).any(axis=1)
+        return rows[idle], (whole - part)[idle]
 
     def search(self, plan, wanted, rooms, prices, k=1, limit=None, deadline=None):
         """Return the cheapest plans of the k cheapest sets of changed columns.
@@ -164,95 +209,99 @@ class Nearest:
             No plan costs less; infinite if there is none, NaN if time ran out.
         """
         best, clock = _Menu(k, len(rooms)), _Clock(deadline)
-        facets, a, need = self.halfspaces(plan, wanted)
-        domain = self.domain(plan)
+        spaces, domain = self.halfspaces(plan, wanted), self.domain(plan)
         try:
             for number, room in enumerate(rooms):
                 room = room.within(*domain)
                 if (room.low > room.high).any():
                     continue
-                task = Task.of(a, need, room.low, room.high, prices)
+                task = Task.of(spaces.a, spaces.need, room.low, room.high, prices)
                 for inside in _supports(room, prices, k, limit):
                     with best.only(inside, number) as one:
-                        self._search_support(
-                            facets, a, need, room, task, inside, prices, one, clock
-                        )
+                        _search_support(spaces, room, task, inside, prices, one, clock)
         except OutOfTimeError:
             return best.sorted(), np.nan
         found = best.sorted()
-        return found, found[0].cost if found else np.inf
+        return found, min(found[0].cost if found else np.inf, best.infimum)
 
-    def _search_support(self, facets, a, need, room, task, inside, prices, best, clock):
-        """Look for the cheapest plan of columns `inside`, over all facets."""
+
+def _search_support(spaces, room, task, inside, prices, best, clock):
+    """Look for the cheapest plan of columns `inside`, over all facets."""
+    clock.check()
+    # A plan that moves fewer of them is found with the smaller set.
+    fixed = prices.entry[inside].sum() + _start_cost(task.start, prices)
+    bound = fixed + task.lower_bound(inside)
+    at = np.flatnonzero(bound < best.worst - TIE)
+    at = at[np.argsort(bound[at], kind="stable")]
+    here = Room(
+        np.where(inside, room.low, 0.0),
+        np.where(inside, room.high, 0.0),
+        room.rows,
+        room.at_most,
+    )
+    for begin in range(0, len(at), CHUNK):
+        some = at[begin : begin + CHUNK]
+        some = some[bound[some] < best.worst - TIE]
+        if not len(some):
+            return
         clock.check()
-        # A plan that moves fewer of them is found with the smaller set.
-        fixed = prices.entry[inside].sum() + _start_cost(task.start, prices)
-        bound = fixed + task.lower_bound(inside)
-        at = np.flatnonzero(bound < best.worst - TIE)
-        at = at[np.argsort(bound[at], kind="stable")]
-        here = Room(
-            np.where(inside, room.low, 0.0),
-            np.where(inside, room.high, 0.0),
-            room.rows,
-            room.at_most,
-        )
-        for begin in range(0, len(at), CHUNK):
-            some = at[begin : begin + CHUNK]
-            some = some[bound[some] < best.worst - TIE]
-            if not len(some):
-                return
-            clock.check()
-            part = task.take(some, inside)
-            possible = part.possible
-            some, part = some[possible], part.take(possible, inside)
-            if not len(some):
-                continue
-            steps = cheapest_steps(part, prices)
-            steps[np.abs(steps) < TIE] = 0.0
-            if len(room.rows):
-                chunk = a[some], need[some], steps, facets[some]
-                self._couple(*chunk, here, prices, best, clock)
-            else:
-                best.offer(steps, prices.of_steps(steps), facets[some])
+        part = task.take(some, inside)
+        possible = part.possible
+        some, part = some[possible], part.take(possible, inside)
+        if not len(some):
+            continue
+        steps = cheapest_steps(part, prices)
+        steps[np.abs(steps) < TIE] = 0.0
+        if len(room.rows):
+            _couple(spaces.take(some), steps, here, prices, best, clock)
+        else:
+            best.offer(spaces.take(some), steps, prices.of_steps(steps))
 
-    def _couple(self, a, need, steps, facets, room, prices, best, clock):
-        """Keep steps that satisfy the rows, and solve a program for the others."""
-        free = _without_entry(prices)
-        cost = free.of_steps(steps)
-        held = (steps @ room.rows.T <= room.at_most + 1e-12).all(axis=1)
-        held &= np.einsum("ij,ij->i", a, steps) >= need - 1e-12
-        for i in np.argsort(cost, kind="stable"):
-            if cost[i] >= best.worst - TIE:
-                return
-            step = steps[i]
-            clock.check()
-            if not held[i]:
-                step = _coupled(a[i], need[i], room, free)
-                if step is None:
-                    continue
-                step[np.abs(step) < 1e-10] = 0.0
-            best.offer(step[None], prices.of_steps(step[None]), facets[i : i + 1])
+
+def _couple(spaces, steps, room, prices, best, clock):
+    """Keep steps that satisfy the rows, and solve a program for the others."""
+    free = _without_entry(prices)
+    cost = free.of_steps(steps)
+    held = (steps @ room.rows.T <= room.at_most + 1e-12).all(axis=1)
+    held &= np.einsum("ij,ij->i", spaces.a, steps) >= spaces.need - 1e-12
+    for i in np.argsort(cost, kind="stable"):
+        if cost[i] >= best.worst - TIE:
+            return
+        step = steps[i]
+        clock.check()
+        if not held[i]:
+            step = _coupled(spaces.a[i], spaces.need[i], room, free)
+            if step is None:
+                continue
+            step[np.abs(step) < 1e-10] = 0.0
+        best.offer(spaces.take([i]), step[None], prices.of_steps(step[None]))
 
 
 class _Best:
-    """The cheapest plan so far."""
+    """The cheapest plan so far, and what plans near one without efficiency cost."""
 
     def __init__(self, worst, room):
         self.worst, self.room, self.found = worst, room, None
+        self.infimum = np.inf
 
-    def offer(self, steps, cost, facets):
+    def offer(self, spaces, steps, cost):
         """Take the cheapest plan if it is better than what there is."""
-        i = np.lexsort((*steps.T[::-1], np.round(cost, 11)))[0]
-        if cost[i] < self.worst - TIE:
-            self.worst = cost[i]
-            self.found = Found(float(cost[i]), steps[i], int(facets[i]), self.room)
+        real = spaces.real(steps)
+        self.infimum = min(self.infimum, cost[~real].min(initial=np.inf))
+        at = np.flatnonzero(real)
+        if len(at):
+            i = at[np.lexsort((*steps[at].T[::-1], np.round(cost[at], 11)))[0]]
+            if cost[i] < self.worst - TIE:
+                self.worst = cost[i]
+                facet = int(spaces.facets[i])
+                self.found = Found(float(cost[i]), steps[i], facet, self.room)
 
 
 class _Menu:
     """The cheapest plan of each set of columns that may change."""
 
     def __init__(self, k, n_rooms):
-        self.k, self.found = k, {}
+        self.k, self.found, self.infimum = k, {}, np.inf
         # A set may do better in another room, and then by other columns.
         self.prunes = k == 1 or n_rooms == 1
 
@@ -265,6 +314,7 @@ class _Menu:
         try:
             yield one
         finally:
+            self.infimum = min(self.infimum, one.infimum)
             key, found = inside.tobytes(), one.found
             if found and found.cost < getattr(self.found.get(key), "cost", np.inf):
                 self.found[key] = found

@@ -18,6 +18,8 @@ from skcf.dea._regions import check_regions, regions_of
 # By how much the efficiency of a target may miss what is wanted, by a linear program.
 TOLERANCE = 1e-7
 MAX_DIAGNOSED = 100
+# Costs that differ by less are equal.
+CLOSE = 1e-9
 
 
 class PlanExplainer(BaseExplainer):
@@ -86,7 +88,9 @@ class PlanExplainer(BaseExplainer):
             )
             cut[i] = np.isnan(bound[i]) and deadline is not None
             for rank, one in enumerate(found):
-                proved = np.isfinite(bound[i]) and (rank == 0 or exact is Nearest)
+                proved = one.cost <= bound[i] + CLOSE
+                if rank:
+                    proved = exact is Nearest and np.isfinite(bound[i])
                 codes = self._codes(state.codes[row], one.steps, regions[one.room])
                 if rank == 0:
                     # Prices that only break ties are no part of the cost.

@@ -3,10 +3,15 @@
 They know nothing of facets, and so judge what the facets claim.
 """
 
+import logging
+
 import numpy as np
 
 from skcf._mip._highs import TOLERANCE, new_highs
 
+logger = logging.getLogger("skcf")
+DUAL, PRIMAL = 1, 4
+ENDS = ("optimal", "infeasible", "unbounded")
 # Where a program begins shows in the digits after these.
 DECIMALS = 12
 # Bounds on the sum of the weights, by returns to scale.
@@ -75,35 +80,49 @@ class Program:
         """Add the factor to be minimised, or maximised in the case of outputs."""
         sign = 1.0 if self.measure == "input" else -1.0
         every = np.arange(n_rows, dtype=np.int32)
-        self.highs.addCol(sign, -np.inf, np.inf, n_rows, every, np.zeros(n_rows))
+        self.highs.addCol(sign, 0.0, np.inf, n_rows, every, np.zeros(n_rows))
 
     def set_rows(self, along, at):
         """Set the rows ``factor * along + units >= at`` of inputs and outputs."""
-        for i, coefficient in enumerate(along):
+        # HiGHS takes small coefficients for none, and tiny plans have no others.
+        self._size = np.abs(along).max() or 1.0
+        for i, coefficient in enumerate(along / self._size):
             self.highs.changeCoeff(i, 0, float(coefficient))
         for i, bound in enumerate(at):
             self.highs.changeRowBounds(i, float(bound), np.inf)
 
     def solve(self, anew=True):
-        """Return (status, factor, weights): "optimal", "infeasible" or "unbounded".
+        """Return (status, factor, weights); the factor is NaN if not "optimal".
 
         Where there are several weights, those found hang on where the search begins;
         `anew` makes them a matter of the plan alone.
         """
         if anew:
             self.highs.clearSolver()
-        self.highs.run()
-        status = self.highs.modelStatusToString(self.highs.getModelStatus())
-        if status != "Optimal":
-            return status.lower(), np.nan, np.zeros(self.n_units)
+        status = self._run()
+        if status not in ENDS:
+            # Amounts of all sizes can be too much for the dual simplex method.
+            self.highs.clearSolver()
+            self.highs.setOptionValue("simplex_strategy", PRIMAL)
+            status = self._run()
+            self.highs.setOptionValue("simplex_strategy", DUAL)
+        if status not in ENDS:
+            logger.warning("HiGHS ended a linear program of DEA with: %s.", status)
+        if status != "optimal":
+            return status, np.nan, np.zeros(self.n_units)
         values = np.array(self.highs.getSolution().col_value)
-        return "optimal", values[0], values[1:]
+        return status, values[0] / self._size, values[1:]
+
+    def _run(self):
+        self.highs.run()
+        return self.highs.modelStatusToString(self.highs.getModelStatus()).lower()
 
     def efficiency(self, x, y):
         """Return the efficiency of one plan, to twelve decimals.
 
         It is infinite where no units, however small a part of the inputs they take or
-        the outputs they give, do what the plan does.
+        the outputs they give, do what the plan does. It is NaN if HiGHS fails, as it
+        may where amounts differ by ten orders of magnitude.
         """
         return np.round(self._evaluate(x, y, anew=False)[0], DECIMALS)
 
@@ -121,16 +140,16 @@ class Program:
             return np.inf, weights
         if status == "unbounded":  # no outputs: they could be any multiple of them
             return 0.0, weights
-        if status != "optimal":
-            raise RuntimeError(f"HiGHS ended a linear program of DEA with: {status}.")
-        if self.measure == "input":
+        if self.measure == "input" or np.isnan(factor):
             return factor, weights
         return (1.0 / factor if factor > TOLERANCE else np.inf), weights
 
     def furthest(self, x, y, dx, dy):
         """Return the most steps that a plan can go along (-dx, dy); -inf if none."""
         self.set_rows(np.r_[-dx, -dy], np.r_[-x, y])
+        self.highs.changeColBounds(0, -np.inf, np.inf)
         status, steps, _ = self.solve()
+        self.highs.changeColBounds(0, 0.0, np.inf)
         return {"optimal": steps, "unbounded": np.inf}.get(status, -np.inf)
 
     def slacks(self, x, y):
@@ -145,5 +164,5 @@ class Program:
         self.highs.changeColsCost(self.n_units, every, -self._sums)
         status, _, weights = self.solve()
         self.highs.changeColsCost(self.n_units, every, np.zeros(self.n_units))
-        self.highs.changeColBounds(0, -np.inf, np.inf)
+        self.highs.changeColBounds(0, 0.0, np.inf)
         return weights if status == "optimal" else None

@@ -107,6 +107,11 @@ class DEATargetExplainer(PlanExplainer):
     the outputs that a target may have. With the output measure, :math:`u` and
     :math:`v` change places.
 
+    Next to amounts of 0 the efficiency can jump. Where inputs and outputs may change
+    at once, there can then be plans that are ever cheaper and none that is the
+    cheapest: if no other is found, the status is "not_found", and the lower bound is
+    what they approach.
+
     The efficiency of a target is :math:`E^*`, unless a rule that the unit breaks as it
     is forces a larger change. Then it can exceed 1: a plan that no unit has shown to
     be possible.

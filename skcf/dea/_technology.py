@@ -93,15 +93,16 @@ class Technology:
         """
         x, y = self.split(plans)
         u, v, w = self.prices()
+        paid, earned = x @ u.T, y @ v.T
         if measure == "input":
-            part, whole = y @ v.T + w, x @ u.T
-            beyond = (whole <= NEGLIGIBLE) & (part > NEGLIGIBLE)
+            part, whole = earned + w, paid
+            bare = whole <= 0
+            beyond = bare & (part > NEGLIGIBLE * (earned + np.abs(w)))
         else:
-            part, whole = y @ v.T, x @ u.T - w
-            beyond = np.where(
-                part > NEGLIGIBLE, whole <= NEGLIGIBLE, whole < -NEGLIGIBLE
-            )
-        bare = whole <= NEGLIGIBLE
+            part, whole = earned, paid - w
+            rounding = NEGLIGIBLE * (paid + np.abs(w))
+            bare = whole <= rounding
+            beyond = np.where(part > 0, bare, whole < -rounding)
         ratio = np.where(bare, 0.0, part / np.where(bare, 1.0, whole))
         out = ratio.max(axis=1, initial=0.0)
         out[beyond.any(axis=1)] = np.inf
