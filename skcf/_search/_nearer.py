@@ -36,7 +36,7 @@ def brought_nearer(problem, pool, rows, k, *, finishing, most, **descent):
     best = minimal(problem, move_together(problem, best, **descent))
     if k == 1:
         return best
-    others = _chosen(problem, pool, k, most)
+    others = _chosen(problem, pool, problem.n_ways(k), most)
     others = minimal(problem, move_together(problem, others, **descent))
     bound = problem.least_cost(best)
     best = Pool.concat([best, others.take(others.cost >= bound[others.row])])

@@ -16,6 +16,9 @@ from skcf._search._kernels import (
 )
 from skcf._space import Candidates
 
+# Answers that have to be apart are chosen from so many times as many.
+WIDER = 6
+
 
 @dataclass
 class Pool:
@@ -105,6 +108,10 @@ class Problem:
 
     def __len__(self):
         return len(self.x)
+
+    def n_ways(self, k):
+        """Return how many ways out to look at so that `k` can be chosen from them."""
+        return k if self.apart is None else WIDER * k
 
     def cost_of(self, cands):
         """Return the cost of each candidate, from its changed cells alone."""

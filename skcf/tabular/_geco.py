@@ -232,7 +232,7 @@ class GeCoExplainer(TabularExplainer):
     def _with_others(self, problem, best, pool, k):
         """Add further answers; the first one does not hang on how many are wanted."""
         bound = problem.least_cost(best)
-        others = minimal(problem, shrink(problem, pool, k + N_FINISHED))
+        others = minimal(problem, shrink(problem, pool, problem.n_ways(k) + N_FINISHED))
         best = Pool.concat([best, others.take(others.cost >= bound[others.row])])
         return further(problem, best, pool, k)
 

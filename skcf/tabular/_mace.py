@@ -115,7 +115,7 @@ class MACEExplainer(TabularExplainer):
 
     index : {"auto", "exact", "hnsw"}, default="auto"
         How neighbours are found: among all training rows, or by a graph of hnswlib (the
-        extra ``index``), which "auto" takes from 50,000 distinct rows of a class on.
+        extra ``index``), which "auto" takes from 300,000 distinct rows of a class on.
 
     max_evaluations : int, default=None
         The most rows that the model is asked about for a row to explain.

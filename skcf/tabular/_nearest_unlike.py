@@ -48,7 +48,7 @@ class NearestUnlikeExplainer(TabularExplainer):
 
     index : {"auto", "exact", "hnsw"}, default="auto"
         "exact" compares with all training rows. "hnsw" takes the rows to compare from
-        a graph of hnswlib (the extra ``index``). "auto" does so from 50,000 distinct
+        a graph of hnswlib (the extra ``index``). "auto" does so from 300,000 distinct
         rows on, if hnswlib is installed.
 
     time_limit : float, default=None
