@@ -1,5 +1,7 @@
 """Costs of interventions: a change of one number moves others for free."""
 
+from numbers import Real
+
 import numpy as np
 
 from skcf._mip._variables import Curve
@@ -45,10 +47,7 @@ class CausalCost:
 
     def __init__(self, bound, space, effects):
         self.bound, self.space = bound, space
-        pairs = {
-            (_number(space, a), _number(space, b)): float(h)
-            for (a, b), h in effects.items()
-        }
+        pairs = {_pair(space, key): _size(key, h) for key, h in effects.items()}
         self.causal = tuple(sorted({j for pair in pairs for j in pair}))
         place = {j: i for i, j in enumerate(self.causal)}
         self.onward = np.eye(len(self.causal))
@@ -81,6 +80,22 @@ class CausalCost:
         step[np.abs(step) <= 1e-12 * size] = 0.0
         out[..., at] = before[..., at] + step
         return out
+
+
+def _pair(space, key):
+    if not (isinstance(key, tuple) and len(key) == 2):
+        raise ValueError(f"effects maps pairs of columns to numbers, got {key!r}.")
+    try:
+        return tuple(_number(space, name) for name in key)
+    except ValueError as error:
+        raise ValueError(f"effects: {error}") from None
+
+
+def _size(key, h):
+    real = isinstance(h, Real) and not isinstance(h, bool)
+    if not (real and np.isfinite(h)):
+        raise ValueError(f"The effect of {key!r} must be a finite number, got {h!r}.")
+    return float(h)
 
 
 def _number(space, name):

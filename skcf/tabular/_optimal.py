@@ -1,5 +1,6 @@
 """The nearest counterfactual, and the proof that there is none nearer."""
 
+from collections.abc import Mapping
 from copy import copy
 from numbers import Real
 
@@ -9,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skcf._base import Answers, TabularExplainer
+from skcf._mip._causal import CausalCost
 from skcf._mip._families import PROVABLE, solver_for
 from skcf._mip._plausible import Plausible
 from skcf._mip._queries import solve_queries
@@ -60,6 +62,11 @@ class OptimalExplainer(TabularExplainer):
         Counterfactuals have to be as hard to isolate as training rows are, but for
         this part of them: the trees of an isolation forest become one more row of the
         problem. For ensembles of trees, and rows without missing values.
+
+    effects : mapping of (column, column) to float, default=None
+        By how many units the second column follows, for free, when the first one is
+        moved by one unit; both are numbers. What is paid is then what is done to a
+        row and not what follows. `{("education", "income"): 1200.0}`
 
     time_limit : float, default=None
         Seconds that a call may take. The best that was found until then is returned,
@@ -136,6 +143,7 @@ class OptimalExplainer(TabularExplainer):
     _parameter_constraints = {
         **TabularExplainer._parameter_constraints,
         "plausibility": [Interval(Real, 0, 1, closed="neither"), None],
+        "effects": [Mapping, None],
     }
 
     def __init__(
@@ -149,6 +157,7 @@ class OptimalExplainer(TabularExplainer):
         categorical_features="from_dtype",
         resolution="observed",
         plausibility=None,
+        effects=None,
         time_limit=None,
         random_state=None,
         n_jobs=None,
@@ -162,6 +171,7 @@ class OptimalExplainer(TabularExplainer):
         self.categorical_features = categorical_features
         self.resolution = resolution
         self.plausibility = plausibility
+        self.effects = effects
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -272,6 +282,8 @@ class OptimalExplainer(TabularExplainer):
         return query
 
     def _fit_search(self, X):
+        if self.effects:
+            self._cost = CausalCost(self._cost, self._space, self.effects)
         self._plausible = None
         if self.plausibility is not None:
             self._plausible = self._learn_plausible(X)

@@ -1,7 +1,10 @@
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
@@ -10,6 +13,7 @@ from skcf._mip._families import solver_for
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._linear import LinearSolver
 from skcf.costs import Cost
+from skcf.tabular import OptimalExplainer
 from tests._mip.boxes import accepting, brute, class_goal, fitted, parts_of
 from tests._mip.test_linear import COSTS, RULES, labels, table
 from tests._mip.test_relu import trained
@@ -144,11 +148,34 @@ def test_what_is_refused():
         CausalCost(cost, space, {(0, 3): 1.0})
     with pytest.raises(ValueError, match="cancel"):
         CausalCost(cost, space, {(0, 1): 1.0, (1, 0): 1.0})
-    with pytest.raises(ValueError, match="'z'"):
+    with pytest.raises(ValueError, match="effects: .*'z'"):
         CausalCost(cost, space, {("z", 1): 1.0})
+    with pytest.raises(ValueError, match="pairs of columns to numbers, got 'ab'"):
+        CausalCost(cost, space, {"ab": 1.0})
+    with pytest.raises(ValueError, match="must be a finite number, got 'much'"):
+        CausalCost(cost, space, {(0, 1): "much"})
     missing = X[0].copy()
     missing[0] = np.nan
     solver = LinearSolver(*parts_of(explainer)[:3], CausalCost(cost, space, EFFECTS))
     goal = class_goal(None, leave=0)
     with pytest.raises(ValueError, match="missing value has no effects"):
         solver.solve(missing, goal, encoded=X[0])
+
+
+@pytest.mark.parametrize("kind", ["linear", "forest", "network"])
+def test_effects_of_an_explainer(kind):
+    rng = np.random.default_rng(2)
+    X = table(rng)
+    model = FrozenEstimator(make(kind, rng, X, labels(rng, X, 2)))
+    given = {"categorical_features": [3, 4], "target": 1}
+    explainer = OptimalExplainer(model, effects=EFFECTS, **given).fit(X)
+    rows = X[model.predict(X) == 0][:4]
+    told = pickle.loads(pickle.dumps(explainer)).explain(rows)
+    plain = OptimalExplainer(model, **given).fit(X).explain(rows)
+    assert told.optimal.all() and (told.status == plain.status).all()
+    bound = explainer._cost
+    for i, x, cf in zip(told.row, rows[told.row], told.counterfactuals, strict=True):
+        assert told.cost[i] == pytest.approx(spent(bound, bound.unit, x, cf))
+        # The answer that is cheapest without effects is one of those to beat.
+        other = plain.counterfactuals[plain.row == i][0]
+        assert told.cost[i] <= spent(bound, bound.unit, x, other) + 1e-9
