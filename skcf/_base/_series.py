@@ -1,6 +1,6 @@
 """Explainers of series: layout, distance, and the training series to learn from."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -27,8 +27,6 @@ class SeriesExplainer(ModelExplainer):
         "metric": [StrOptions({"euclidean", "dtw"})],
         "window": [Interval(Integral, 0, None, closed="left"), None],
         "channel_axis": [Options(Integral, {1, 2})],
-        "lambda_0": [Interval(Real, 0, None, closed="left")],
-        "lambda_2": [Interval(Real, 0, None, closed="left")],
     }
     # What a method has no parameter for.
     lambda_0, lambda_2, up, down = 0.0, 1.0, None, None

@@ -35,17 +35,18 @@ class Swaps:
 
     def __init__(self, rays, distractors, part, seed):
         self.rays, self.part, self.seed = rays, part, seed
-        self.d = distractors - rays.x[:, None]
+        self.distractors = distractors
         self.n_rows, self.n_slots = distractors.shape[:2]
         self.n_parts = int(part.max()) + 1
         # Parts in which a distractor is like the row are never worth a swap.
         self.differs = np.zeros((self.n_rows, self.n_slots, self.n_parts), dtype=bool)
-        row, slot, cell = np.nonzero(self.d)
+        row, slot, cell = np.nonzero(distractors != rays.x[:, None])
         self.differs[row, slot, part[cell]] = True
 
     def codes(self, row, slot, mask):
         """Return candidates as codes."""
-        return self.rays.x[row] + mask[:, self.part] * self.d[row, slot]
+        taken = self.distractors[row, slot]
+        return np.where(mask[:, self.part], taken, self.rays.x[row])
 
     def margins(self, row, slot, mask):
         """Return the margins of candidates."""

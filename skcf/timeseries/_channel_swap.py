@@ -1,6 +1,6 @@
 """Counterfactual series that take whole parts from a training series."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -155,6 +155,8 @@ class ChannelSwapExplainer(SeriesExplainer):
         "n_windows": [Interval(Integral, 1, None, closed="left"), None],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "lambda_0": [Interval(Real, 0, None, closed="left")],
+        "lambda_2": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(

@@ -105,9 +105,6 @@ class NearestUnlikeSeriesExplainer(SeriesExplainer):
         **SeriesExplainer._parameter_constraints,
         "bisect": ["boolean"],
     }
-    for _name in ("lambda_0", "lambda_2"):
-        del _parameter_constraints[_name]
-    del _name
 
     def __init__(
         self,

@@ -22,6 +22,8 @@ from skcf._series import (
     with_more,
 )
 
+ROUNDING = 1e-6
+
 
 class PrototypeExplainer(SeriesExplainer):
     """Nearest mixture of a series and a few training series of the target.
@@ -120,7 +122,8 @@ class PrototypeExplainer(SeriesExplainer):
       line to each training series is swept from one decision of a tree to the next.
       Two prototypes are exact up to `tol`: triangles are split into boxes, the one
       with the least bound first. `optimal` and `lower_bound` tell what was proved;
-    - for scores that are linear in the cells, both are closed forms;
+    - for scores that are linear in the cells, both are closed forms (two prototypes
+      where up and down have equal prices; otherwise there is a bound);
     - three and more prototypes, several channels and dynamic time warping start from
       there and are heuristics. More prototypes never give a dearer answer;
     - for any other model the nearest training series alone are mixed, by bisection on
@@ -158,6 +161,7 @@ class PrototypeExplainer(SeriesExplainer):
     _parameter_constraints = {
         **SeriesExplainer._parameter_constraints,
         "max_prototypes": [Interval(Integral, 1, None, closed="left")],
+        "lambda_0": [Interval(Real, 0, None, closed="left")],
         "lambda_2": [Interval(Real, 0, None, closed="neither")],
         "up": ["array-like", Real, None],
         "down": ["array-like", Real, None],
@@ -364,7 +368,8 @@ class _Found:
             bound = min(bound, mixtures[0].cost)
             self.bound[row] = bound
         for rank, m in enumerate(mixtures):
-            proved = rank == 0 and bound >= m.cost * (1 - tol) - 1e-12
+            # Rounded to single precision, a series costs a few parts in 1e8 more.
+            proved = rank == 0 and bound >= m.cost * (1 - tol - ROUNDING)
             at = m.support
             self.put(row, m.codes, m.cost, pool[at], m.weights[at], bool(proved))
 
