@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcf._mip._tree_incumbent import Arrays, Climber
-from skcf._mip._tree_kernels import fix, tighten
+from skcf._mip._tree_kernels import fix
 from skcf._mip._tree_lp import Relaxation
 from skcf._mip._tree_reduce import compact
+from skcf._mip._tree_tighten import tighten
 
 # Points within this of the best one, relative to its cost, are as good as it.
 GAP = 5e-10

@@ -91,51 +91,52 @@ class TreeSolver:
             for rows in self._alternatives(goal)
         ]
 
-        def decide_by(cells):
-            def decide(codes, score):
-                if (score >= cells.sure).all() and not strict:
-                    return True
-                return accept is None or bool(accept(codes[None, :])[0])
-
-            return decide
-
+        ask = _Asked(accept, strict)
         found, limits, first = [], [], None
         for turn in range(k):
             tell = _Teller(callback if turn == 0 else None, len(problems))
             searches = [
                 TreeSearch(
-                    cells,
-                    self.ordered,
-                    limits,
-                    decide_by(cells),
-                    deadline,
-                    tell.of(which),
+                    cells, self.ordered, limits, ask.about(cells), deadline, tell.of(i)
                 )
-                for which, cells in enumerate(problems)
+                for i, cells in enumerate(problems)
             ]
             best, bound, done = _run(searches)
-            if first is None:
-                first = bound, done
+            first = (bound, done) if first is None else first
             if best is None:
                 break
-            point, cells = best.point, best.cells
-            found.append((cells.point(point), best.cost, done))
-            changed = point != cells.home
+            found.append((best.cells.point(best.point), done))
+            changed = best.point != best.cells.home
             limits.append((changed, int(changed.sum()) - 1))
-            if not done or changed.sum() == 0:
+            if not done or not changed.any():
                 break
+        return self._told(x, found, *first)
+
+    def _told(self, x, found, bound, done):
+        """Return the solution of what was found, with the bound of the first search."""
         if not found:
-            bound, done = first
             return Solution.empty(len(x), infeasible=done, bound=bound)
-        codes = np.array([f[0] for f in found])
-        bound, done = first
-        return Solution(
-            codes,
-            self.cost.rows(x[None, :], codes),
-            np.array([f[2] for f in found]),
-            bound,
-            "optimal" if done else "feasible",
-        )
+        codes, proved = map(np.array, zip(*found, strict=True))
+        cost = self.cost.rows(x[None, :], codes)
+        status = "optimal" if done else "feasible"
+        return Solution(codes, cost, proved, bound, status)
+
+
+class _Asked:
+    """Decides which points are in the target, by the model where floats may differ."""
+
+    def __init__(self, accept, strict):
+        self.accept, self.strict = accept, strict
+
+    def about(self, cells):
+        """Return the decision over the points of some cells."""
+
+        def decide(codes, score):
+            if (score >= cells.sure).all() and not self.strict:
+                return True
+            return self.accept is None or bool(self.accept(codes[None, :])[0])
+
+        return decide
 
 
 class _Teller:

@@ -6,6 +6,38 @@ from skcf._jit import jit
 
 
 @jit
+def _propose(side, ordered, first, out):
+    """Write one of the two sets that belong to a leaf's set of values.
+
+    For an interval of ordered values all up to its end, or from its beginning on; else
+    the set itself, or the rest.
+    """
+    low, high, count = len(side), 0, 0
+    for a in range(len(side)):
+        if side[a]:
+            low = min(low, a)
+            high = a + 1
+            count += 1
+    for a in range(len(side)):
+        if ordered and count == high - low:
+            out[a] = a < high if first else a >= low
+        else:
+            out[a] = side[a] == first
+
+
+@jit
+def _is_new(sets, n_sets):
+    """Return whether the set behind the first ones is another one, and not all."""
+    new = sets[n_sets]
+    if new.all():
+        return False
+    for z in range(n_sets):
+        if (sets[z] == new).all():
+            return False
+    return True
+
+
+@jit
 def split_rows(leaves, side_leaf, order, pair_first, pair_group, offsets, ordered):
     r"""Return the rows "leaves within a set of values weigh at most what the set does".
 
@@ -29,34 +61,10 @@ def split_rows(leaves, side_leaf, order, pair_first, pair_group, offsets, ordere
         sets = np.zeros((2 * k, n), np.bool_)
         n_sets = 0
         for i in range(pair_first[p], pair_first[p + 1]):
-            s = order[i]
-            low, high, count = n, 0, 0
-            for a in range(n):
-                if mask[begin[s] + a]:
-                    low = min(low, a)
-                    high = a + 1
-                    count += 1
+            side = mask[begin[order[i]] : begin[order[i]] + n]
             for turn in range(2):
-                new = sets[n_sets]
-                for a in range(n):
-                    if ordered[g] and count == high - low:
-                        new[a] = a < high if turn == 0 else a >= low
-                    else:
-                        new[a] = mask[begin[s] + a] == (turn == 0)
-                full = True
-                for a in range(n):
-                    full = full and new[a]
-                known = full
-                for z in range(n_sets):
-                    if known:
-                        break
-                    same = True
-                    for a in range(n):
-                        if sets[z, a] != new[a]:
-                            same = False
-                            break
-                    known = same
-                if not known:
+                _propose(side, ordered[g], turn == 0, sets[n_sets])
+                if _is_new(sets, n_sets):
                     n_sets += 1
         for z in range(n_sets):
             some = False

@@ -6,6 +6,15 @@ import numpy as np
 
 from skcf._mip._cells import Cells, Leaves
 
+# What the finite problems of the tests are like.
+KINDS = [
+    {},
+    {"n_rows": 2},
+    {"linf": 0.6},
+    {"coupled": True},
+    {"limited": True, "n_rows": 2, "coupled": True},
+]
+
 
 def make_cells(seed, n_rows=1, linf=0.0, coupled=False, limited=False):
     """Return random Cells: trees over three or four groups of two to five values."""

@@ -4,6 +4,7 @@ import pytest
 from skcf._mip._tree_branch import TreeSearch
 from skcf._mip._tree_reduce import compact
 from tests._mip.random_cells import (
+    KINDS,
     all_costs,
     all_points,
     all_scores,
@@ -11,7 +12,6 @@ from tests._mip.random_cells import (
     optimum,
     possible,
 )
-from tests._mip.test_tree_kernels import KINDS
 
 
 def search(cells, **params):

@@ -2,22 +2,16 @@ import numpy as np
 import pytest
 
 from skcf._mip._tree_incumbent import Arrays
-from skcf._mip._tree_kernels import n_broken, pair_gains, sweep, tighten
+from skcf._mip._tree_kernels import n_broken, pair_gains, sweep
+from skcf._mip._tree_tighten import tighten
 from tests._mip.random_cells import (
+    KINDS,
     all_costs,
     all_points,
     all_scores,
     make_cells,
     possible,
 )
-
-KINDS = [
-    {},
-    {"n_rows": 2},
-    {"linf": 0.6},
-    {"coupled": True},
-    {"limited": True, "n_rows": 2, "coupled": True},
-]
 
 
 @pytest.mark.parametrize("seed", range(5))

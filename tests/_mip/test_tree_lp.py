@@ -4,13 +4,13 @@ import pytest
 from skcf._mip._tree_kernels import fix
 from skcf._mip._tree_lp import Relaxation
 from tests._mip.random_cells import (
+    KINDS,
     all_costs,
     all_points,
     make_cells,
     optimum,
     possible,
 )
-from tests._mip.test_tree_kernels import KINDS
 
 
 def prepared(seed, **kind):
