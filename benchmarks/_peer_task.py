@@ -45,8 +45,8 @@ class Task:
 
         `explain` takes a row and returns a row, or None where it gives up.
         """
-        answers, begin, done = np.full((n, len(self.names)), np.nan), time.time(), 0
-        errors = {}
+        answers, done, errors = np.full((n, len(self.names)), np.nan), 0, {}
+        begin, cpu = time.time(), time.process_time()
         for row in self.queries[:n]:
             if time.time() - begin > budget:
                 break
@@ -60,7 +60,7 @@ class Task:
             if answer is not None:
                 answers[done] = answer
             done += 1
-        seconds = time.time() - begin
+        seconds, cpu = time.time() - begin, time.process_time() - cpu
         np.save(self.folder / "answers.npy", answers[:done])
-        told = {"seconds": seconds, "errors": errors}
+        told = {"seconds": seconds, "cpu": cpu, "errors": errors}
         (self.folder / "told.json").write_text(json.dumps(told))
