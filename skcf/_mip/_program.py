@@ -38,6 +38,8 @@ class Program:
         How often an answer was turned down: rows of rules get tighter.
     ordered : bool or sequence of bool, default=False
         Whether the variables of a group follow the order of its pieces.
+    mip : Mip, default=None
+        One that several queries share.
 
     Attributes
     ----------
@@ -48,11 +50,21 @@ class Program:
     """
 
     def __init__(
-        self, rules, cost, x, pieces, *, lifted=-1, home=False, turn=0, ordered=False
+        self,
+        rules,
+        cost,
+        x,
+        pieces,
+        *,
+        lifted=-1,
+        home=False,
+        turn=0,
+        ordered=False,
+        mip=None,
     ):
         self.rules, self.cost, self.x = rules, cost, x
         self.space = rules.space
-        self.mip = Mip()
+        self.mip = Mip() if mip is None else mip
         self.causal = getattr(cost, "causal", ())
         if np.isnan(x[list(self.causal)]).any():
             raise ValueError("A missing value has no effects: it moves by no number.")

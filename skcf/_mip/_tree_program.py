@@ -93,7 +93,7 @@ class CellPieces:
         return np.array([group.chosen(values) for group in program.groups])
 
 
-def add_trees(program, cells, owner):
+def add_trees(program, cells, owner, slack=None):
     """Add the leaves of all trees and the score rows to a program.
 
     Parameters
@@ -102,6 +102,8 @@ def add_trees(program, cells, owner):
     cells : Cells
     owner : list of ndarray
         For each group the cell, counted within the group, of every piece.
+    slack : list of variables, default=None
+        For each score row one that is added to its score.
 
     References
     ----------
@@ -129,6 +131,7 @@ def add_trees(program, cells, owner):
             mip.require(inside - program.groups[g].where(piece_set) <= 0)
     for r in range(len(cells.need)):
         terms = [(z[i], leaves.weight[i, r]) for i in np.flatnonzero(alive)]
+        terms += [] if slack is None else [(slack[r], 1.0)]
         mip.require(mip.total(terms, cells.base[r]) >= float(cells.need[r]))
 
 

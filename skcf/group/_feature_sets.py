@@ -1,0 +1,244 @@
+"""Which features a group may change: linear scores, one set for all rows."""
+
+import heapq
+from dataclasses import dataclass
+from itertools import count, product
+
+import numpy as np
+
+N_HALVINGS = 60
+MAX_COMBINATIONS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """What each row can gain by which feature, and at what price.
+
+    A row has to gain `need` in its score. A number of feature ``f`` can be moved by up
+    to ``cap``; a move of size d gains ``gain * d`` and costs ``line * d + square *
+    d ** 2``. A listed feature has a few alternatives, each with its gain and cost.
+
+    Attributes
+    ----------
+    need : ndarray of shape (n_rows,)
+    gain, line, square, cap : ndarray of shape (n_rows, n_features)
+        Zeros for listed features.
+    listed : dict of feature to (gains, costs), ndarrays of shape (n_rows, n_options)
+        Costs are inf for what a row cannot do; the first option is to stay.
+    """
+
+    need: np.ndarray
+    gain: np.ndarray
+    line: np.ndarray
+    square: np.ndarray
+    cap: np.ndarray
+    listed: dict
+
+    @property
+    def n_features(self):
+        """Number of features."""
+        return self.gain.shape[1]
+
+    def combinations(self, features):
+        """Return how many combinations of listed options a set of features has."""
+        sizes = [self.listed[f][0].shape[1] for f in self.listed if features[f]]
+        return int(np.prod(sizes)) if sizes else 1
+
+    def least(self, features):
+        """Return what each row pays at least if only `features` may change.
+
+        Parameters
+        ----------
+        features : ndarray of bool of shape (n_features,)
+
+        Returns
+        -------
+        cost : ndarray of shape (n_rows,)
+            inf where that does not suffice.
+        """
+        numbers = np.flatnonzero(features & (self.gain > 0).any(axis=0))
+        some = [f for f in self.listed if features[f]]
+        best = np.full(len(self.need), np.inf)
+        for picks in product(*[range(self.listed[f][0].shape[1]) for f in some]):
+            need, spent = self.need.copy(), np.zeros(len(self.need))
+            for f, pick in zip(some, picks, strict=True):
+                gains, costs = self.listed[f]
+                need -= gains[:, pick]
+                spent += costs[:, pick]
+            _, paid = self._moved(numbers, need)
+            best = np.minimum(best, spent + paid)
+        return best
+
+    def choice(self, features):
+        """Return (amounts, picks) of the cheapest way of each row.
+
+        Shapes (n_rows, n_features) and dict of feature to (n_rows,).
+        """
+        numbers = np.flatnonzero(features & (self.gain > 0).any(axis=0))
+        some = [f for f in self.listed if features[f]]
+        n = len(self.need)
+        best = np.full(n, np.inf)
+        amounts = np.zeros((n, self.n_features))
+        taken = {f: np.zeros(n, dtype=np.intp) for f in some}
+        for picks in product(*[range(self.listed[f][0].shape[1]) for f in some]):
+            need, spent = self.need.copy(), np.zeros(n)
+            for f, pick in zip(some, picks, strict=True):
+                need -= self.listed[f][0][:, pick]
+                spent += self.listed[f][1][:, pick]
+            moved, paid = self._moved(numbers, need)
+            total = spent + paid
+            better = total < best
+            best[better] = total[better]
+            amounts[np.ix_(better, numbers)] = moved[better]
+            for f, pick in zip(some, picks, strict=True):
+                taken[f][better] = pick
+        return amounts, taken
+
+    def _moved(self, numbers, need):
+        """Return the cheapest moves that gain what is needed, and what they cost.
+
+        The price of a unit of score is found by halving: at price t a number moves
+        until its next unit costs ``t * gain``. Numbers without a square move all at
+        once, so what is too much at the upper end is given back in part.
+        """
+        gain, cap = self.gain[:, numbers], self.cap[:, numbers]
+        line, square = self.line[:, numbers], self.square[:, numbers]
+        short = (gain * cap).sum(axis=1) < need
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steepest = np.where(gain > 0, (line + 2 * square * cap) / gain, 0.0)
+        low = np.zeros(len(need))
+        high = steepest.max(axis=1, initial=0.0) * (1 + 1e-12) + 1e-300
+
+        def at(price):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                bent = (price[:, None] * gain - line) / (2 * square)
+            straight = np.where(price[:, None] * gain >= line, np.inf, 0.0)
+            return np.clip(np.where(square > 0, bent, straight), 0.0, cap)
+
+        for _ in range(N_HALVINGS):
+            middle = (low + high) / 2
+            enough = (gain * at(middle)).sum(axis=1) >= need
+            high = np.where(enough, middle, high)
+            low = np.where(enough, low, middle)
+        amounts, below = at(high), at(low)
+        # Between both ends lie the numbers without a square: part of them is enough.
+        step = amounts - below
+        more = (gain * step).sum(axis=1)
+        over = (gain * amounts).sum(axis=1) - need
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(more > 0, np.clip(over / more, 0.0, 1.0), 0.0)
+        amounts = amounts - share[:, None] * step
+        paid = (line * amounts + square * amounts**2).sum(axis=1)
+        return amounts, np.where(short, np.inf, paid)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSet:
+    """The best set of features for a group.
+
+    Attributes
+    ----------
+    features : ndarray of bool of shape (n_features,) or None
+    total : float
+        What the served rows pay and the set itself; inf if there is none.
+    bound : float
+        No set costs less.
+    """
+
+    features: np.ndarray | None
+    total: float
+    bound: float
+
+
+def total_of(cost, n_served, weight):
+    """Return the weighted cost of the `n_served` rows that pay least."""
+    with np.errstate(invalid="ignore"):
+        paid = np.sort(np.where(np.isfinite(cost), weight * cost, np.inf))
+    return float(paid[:n_served].sum())
+
+
+def best_set(moves, weight, n_served, price, most, expired):
+    """Return the FeatureSet of least total cost.
+
+    A larger set never costs the rows more. So a set that is partly decided costs at
+    least what the rows pay with all its undecided features, and the price of those
+    that are decided to be in. Undecided sets are looked at in the order of that bound.
+
+    Parameters
+    ----------
+    moves : Moves
+    weight : ndarray of shape (n_rows,)
+    n_served : int
+        How many rows have to be served.
+    price : float
+        Of each feature in the set.
+    most : int
+        The most features in the set.
+    expired : callable
+    """
+    known = {}
+
+    def rows_pay(features):
+        key = features.tobytes()
+        if key not in known:
+            known[key] = total_of(moves.least(features), n_served, weight)
+        return known[key]
+
+    all_ = np.ones(moves.n_features, dtype=bool)
+    useful = (moves.gain > 0).any(axis=0)
+    for f, (gains, _) in moves.listed.items():
+        useful[f] |= (gains > 0).any()
+    best = _shrunk(rows_pay, useful, price, most)
+    number = count()
+    heap = [(rows_pay(useful & all_), next(number), ~all_, useful)]
+    while heap:
+        bound, _, inside, maybe = heapq.heappop(heap)
+        if not _less(bound, best[0]):
+            return FeatureSet(best[1], best[0], min(best[0], bound))
+        if expired():
+            return FeatureSet(best[1], best[0], bound)
+        open_ = maybe & ~inside
+        if inside.sum() == most:
+            open_ &= False
+        if not open_.any():
+            total = rows_pay(inside) + price * inside.sum()
+            best = min(best, (total, inside), key=lambda b: b[0])
+            continue
+        loss = {f: rows_pay(maybe & ~_one(f, maybe)) for f in np.flatnonzero(open_)}
+        f = max(loss, key=loss.get)
+        without = maybe & ~_one(f, maybe)
+        within = inside | _one(f, maybe)
+        fixed = price * inside.sum()
+        for child, rest, least in (
+            (inside, without, loss[f] + fixed),
+            (within, maybe, rows_pay(maybe) + fixed + price),
+        ):
+            if _less(least, best[0]):
+                heapq.heappush(heap, (least, next(number), child, rest))
+        if maybe.sum() <= most:
+            total = rows_pay(maybe) + price * maybe.sum()
+            best = min(best, (total, maybe), key=lambda b: b[0])
+    return FeatureSet(best[1], best[0], best[0])
+
+
+def _shrunk(rows_pay, features, price, most):
+    """Return (total, features): features dropped one by one, the cheapest way found."""
+    best = (np.inf, None)
+    while True:
+        if features.sum() <= most:
+            total = rows_pay(features) + price * features.sum()
+            best = min(best, (total, features), key=lambda b: b[0])
+        if not features.any():
+            return best
+        options = [features & ~_one(f, features) for f in np.flatnonzero(features)]
+        features = min(options, key=rows_pay)
+
+
+def _one(f, like):
+    out = np.zeros(len(like), dtype=bool)
+    out[f] = True
+    return out
+
+
+def _less(a, b):
+    return a < b - 1e-9 * (1.0 + abs(b)) if np.isfinite(b) else a < b

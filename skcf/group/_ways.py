@@ -1,0 +1,170 @@
+"""The ways to explain rows one for one: alone, by sets of features, in one program."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skcf._mip._interval import IntervalSolver
+from skcf._mip._queries import confirmed, solve_queries
+from skcf._mip._tree_solver import TreeSolver
+from skcf.constraints import fixed
+from skcf.constraints._rule_set import RuleSet
+from skcf.group._feature_sets import best_set
+from skcf.group._joint import JointProgram
+from skcf.group._linear_moves import moves_of
+
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAnswer:
+    """What was found for the rows of a group.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_rows, n_features)
+    served : ndarray of bool of shape (n_rows,)
+        The rows that have a counterfactual.
+    total, bound : float
+        The objective, and what it cannot fall below.
+    dead : ndarray of bool of shape (n_rows,)
+        The rows for which it is proved that they cannot have one.
+    """
+
+    codes: np.ndarray
+    served: np.ndarray
+    total: float
+    bound: float
+    dead: np.ndarray
+
+    @property
+    def proved(self):
+        """Whether nothing is better."""
+        return bool(self.total - self.bound <= TOLERANCE * (1.0 + abs(self.total)))
+
+    @classmethod
+    def nothing(cls, x, bound):
+        """Return the answer for a group that has none; proved if the bound is inf."""
+        nobody = np.zeros(len(x), dtype=bool)
+        return cls(x, nobody, np.inf, bound, nobody | bool(np.isposinf(bound)))
+
+
+def alone(group, solver):
+    """Solve row by row, and leave out the rows that pay most."""
+    solutions = solve_queries(group.problem, group.rows, solver)
+    found = [solutions[int(i)] for i in group.rows]
+    n = len(found)
+    cost = np.array([s.cost[0] if len(s) else np.nan for s in found])
+    bound = np.array([s.lower_bound for s in found])
+    dead = np.array([s.status == "infeasible" for s in found])
+    paid = np.full(n, np.inf)
+    paid[np.isfinite(cost)] = (group.weight * cost)[np.isfinite(cost)]
+    order = np.argsort(paid, kind="stable")
+    order = order[np.isfinite(paid[order])][: group.n_served]
+    served = np.zeros(n, dtype=bool)
+    served[order] = True
+    codes = group.x.copy()
+    for i in order:
+        codes[i] = found[i].codes[0]
+    least = np.where(dead, np.inf, group.weight * np.nan_to_num(bound))
+    # Rows that cannot be explained at all are outliers beyond those allowed for.
+    n_least = min(group.n_served, int((~dead).sum()))
+    least = float(np.sort(least)[:n_least].sum())
+    return GroupAnswer(codes, served, float(paid[served].sum()), least, dead)
+
+
+def by_feature_sets(group, solver, price, most):
+    """Search the best set of features of a linear model; None for other cases."""
+    read = moves_of(solver, group.x, group.encoded, group.goals)
+    if read is None:
+        return None
+    moves, writer = read
+    best = best_set(
+        moves,
+        group.weight,
+        group.n_served,
+        price,
+        moves.n_features if most is None else most,
+        lambda: group.problem.meter.expired,
+    )
+    if best.features is None or not np.isfinite(best.total):
+        return GroupAnswer.nothing(group.x, best.bound)
+    paid = moves.least(best.features)
+    paid[np.isfinite(paid)] *= group.weight[np.isfinite(paid)]
+    served = np.zeros(len(group.x), dtype=bool)
+    served[np.argsort(paid, kind="stable")[: group.n_served]] = True
+    codes = writer.write(group.x, *moves.choice(best.features))
+    codes[~served] = group.x[~served]
+    at = np.flatnonzero(served)
+    ok = confirmed(group.problem, group.rows[at], codes[at])
+    ok &= solver.rules.holds(group.x[at], codes[at])
+    if not ok.all():
+        # Rounding to numbers that exist is the business of the solver.
+        _solve_within(group, solver, best.features, at[~ok], codes)
+    return GroupAnswer(codes, served, best.total, best.bound, ~served & False)
+
+
+def _solve_within(group, solver, features, at, codes):
+    """Put in the cheapest counterfactuals of rows that change some features."""
+    space = solver.space
+    names = [
+        space.names[j]
+        for g, members in enumerate(space.groups)
+        for j in members
+        if not features[g]
+    ]
+    rules = solver.rules
+    if names:
+        rules = RuleSet((*rules.rules, fixed(*names)), space)
+    some = solve_queries(group.problem, group.rows[at], solver.with_rules(rules))
+    for i in at:
+        found = some[int(group.rows[i])]
+        if len(found):
+            codes[i] = found.codes[0]
+
+
+def by_program(group, solver, price, most, lipschitz):
+    """Solve all rows in one program."""
+    if isinstance(solver, TreeSolver):
+        solver = IntervalSolver(
+            solver.model, solver.space, solver.rules, solver.cost, solver.boxes
+        )
+    n = len(group.x)
+    program = JointProgram(
+        solver,
+        group.x,
+        group.encoded,
+        group.goals,
+        group.weight,
+        price,
+        most,
+        group.n_served if group.n_served < n else None,
+    )
+    balls = []
+    if lipschitz is not None and not program.impossible:
+        balls = [
+            program.keep_near(i, k, lipschitz * _apart(solver, group.x[i], group.x[k]))
+            for i in range(n)
+            for k in range(i + 1, n)
+        ]
+    found = program.solve(
+        lambda at, codes: confirmed(group.problem, group.rows[at], codes),
+        balls,
+        deadline=group.problem.meter.deadline,
+    )
+    if found.codes is None:
+        return GroupAnswer.nothing(group.x, found.bound)
+    nobody = np.zeros(n, dtype=bool)
+    return GroupAnswer(found.codes, found.served, found.total, found.bound, nobody)
+
+
+def _apart(solver, a, b):
+    """Return the Euclidean distance of two rows of codes."""
+    space, total = solver.space, 0.0
+    for members in space.groups:
+        j = members[0]
+        if space.numeric[j]:
+            total += ((a[j] - b[j]) / solver.cost.unit[j]) ** 2
+        else:
+            total += float((a[list(members)] != b[list(members)]).any())
+    return float(np.sqrt(total))
