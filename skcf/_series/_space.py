@@ -79,6 +79,10 @@ class SeriesSpace:
             return X.astype(self.dtype, copy=False)
         return self.decode(self.encode(X))
 
+    def emit_plain(self, codes):
+        """Return codes as an array of the shape of the series."""
+        return codes.reshape(len(codes), *self.shape)
+
     def emit(self, X, row, codes):
         """Return codes in the container of the query `X`, with its index.
 
