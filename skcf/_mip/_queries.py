@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 
+from skcf._mip._solution import Solution
+
 
 def solve_queries(problem, rows, solver, k=1):
     """Return the Solution of each query at `rows`, as a dict.
@@ -14,9 +16,11 @@ def solve_queries(problem, rows, solver, k=1):
     encoded = solver.encode(problem.table)
     solutions = {}
     for n, i in enumerate(rows.tolist()):
-        deadline = problem.meter.deadline
+        deadline, now = problem.meter.deadline, time.monotonic()
+        if deadline is not None and now >= deadline:
+            solutions[i] = Solution.empty(problem.x.shape[1])
+            continue
         if deadline is not None:
-            now = time.monotonic()
             deadline = now + (deadline - now) / (len(rows) - n)
         solutions[i] = _Asked(problem, i, deadline).solve(solver, encoded[i], k)
     for i in _doubted(problem, solutions):

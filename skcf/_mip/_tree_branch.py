@@ -89,7 +89,7 @@ class TreeSearch:
     def climb(self, starts=()):
         """Look for a good point before the search."""
         alive, live = self.alive.copy(), self.live.copy()
-        if not self._tighten(self.arrays, self.cells, alive, live):
+        if self.expired or not self._tighten(self.arrays, self.cells, alive, live):
             return
         climber = Climber(self.arrays, self.cells.sure, alive)
         _, point = climber.run(starts)
@@ -100,6 +100,8 @@ class TreeSearch:
     def run(self, upper=np.inf):
         """Search until nothing below `upper` is left, or the time is up."""
         self.ceiling = min(self.ceiling, upper)
+        if self.expired:
+            return self
         if self._rows_hold():
             alive, live = self.alive.copy(), self.live.copy()
             self._reduce(self.cells, None, alive, live)

@@ -211,6 +211,13 @@ def test_callback_is_told_of_every_row(data, forest):
         np.testing.assert_allclose(last[row], cost, atol=1e-9)
 
 
+def test_rows_that_the_time_does_not_reach_are_told_so(data, forest):
+    many = np.repeat(data[0], 20, axis=0)
+    explanation = fitted(forest, data, time_limit=0.2).explain(many)
+    late = explanation.status == "budget"
+    assert late.any() and np.isnan(explanation.lower_bound[late][-1])
+
+
 def test_a_time_limit_keeps_bounds_true(data, forest):
     exact = fitted(forest, data).explain(data[0][:6])
     hurried = fitted(forest, data, time_limit=0.05).explain(data[0][:6])
