@@ -2,13 +2,17 @@
 
 import numpy as np
 
+from skcf._index._kernel import costs
 from skcf._index._points import N_MANY, NearestPoints
 from skcf.constraints._bind import holds
 
 MAX_CELLS = 4_000_000
+# From here on the costs are computed by compiled code.
+MANY_CELLS = 200_000
 # Of so many times more rows than are wanted, and so many more, the cheapest are taken.
 N_TIMES = 4
 N_MORE = 100
+MORE = 8
 
 
 class TrainingRows:
@@ -99,24 +103,45 @@ class TrainingRows:
         """
         if self.indexed and k < len(self):
             return self._found(x, goal, cost, k, rules, lifted)
-        queries, rows = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+        found = [np.empty((2, 0), dtype=np.intp)]
         step = max(1, MAX_CELLS // max(1, self.codes.size))
         for begin in range(0, len(x), step):
             at = np.arange(begin, min(begin + step, len(x)))
             off = None if lifted is None else lifted[at]
-            near = self._distances(x[at], goal.take(at), cost, rules, off)
-            m = min(k, near.shape[1])
-            if m < near.shape[1]:
-                some = np.argpartition(near, m - 1, axis=1)[:, :m]
-                # Ties at the end of the list go to the first training row.
-                last = np.take_along_axis(near, some, axis=1).max(axis=1)
-                near = np.where(near <= last[:, None], near, np.inf)
-            order = np.argsort(near, axis=1, kind="stable")[:, :m]
-            found = np.isfinite(np.take_along_axis(near, order, axis=1))
-            who, place = np.nonzero(found)
-            queries.append(at[who])
-            rows.append(order[who, place])
-        return np.concatenate(queries), np.concatenate(rows)
+            near = self._distances(x[at], goal.take(at), cost)
+            who, row = self._cheapest(x[at], near, cost, k, rules, off)
+            found.append(np.stack([at[who], row]))
+        return tuple(np.concatenate(found, axis=1))
+
+    def _cheapest(self, x, near, cost, k, rules, lifted):
+        """Return (query, row) of the `k` cheapest rows that keep the rules.
+
+        Rules are looked at for the cheapest rows first, and for more only where too few
+        of these keep them. Ties go to the first training row.
+        """
+        n = near.shape[1]
+        todo, size = np.arange(len(x)), k if rules is None else N_TIMES * k + N_MORE
+        found = [np.empty((2, 0), dtype=np.intp)]
+        while len(todo):
+            some, ends = near[todo], np.full(len(todo), np.inf)
+            if size < n:
+                ends = np.partition(some, size - 1, axis=1)[:, size - 1]
+            who, row = np.nonzero((some <= ends[:, None]) & np.isfinite(some))
+            order = np.lexsort((row, some[who, row], who))
+            who, row = who[order], row[order]
+            if rules is not None:
+                at = todo[who]
+                off = None if lifted is None else lifted[at]
+                bad = self._unlawful(x[at], self.codes[row], cost, rules, off)
+                who, row = who[~bad], row[~bad]
+            done = np.bincount(who, minlength=len(todo)) >= k
+            done |= np.isinf(ends)
+            first = np.arange(len(who)) - np.searchsorted(who, who) < k
+            first &= done[who]
+            found.append(np.stack([todo[who[first]], row[first]]))
+            todo, size = todo[~done], size * MORE
+        found = np.concatenate(found, axis=1)
+        return found[:, np.argsort(found[0], kind="stable")]
 
     def _found(self, x, goal, cost, k, rules, lifted):
         """Return what `nearest` does, of the rows that the index finds."""
@@ -128,10 +153,12 @@ class TrainingRows:
         inside, kind = self.reached(goal)
 
         def keep(who, at):
-            off = None if lifted is None else lifted[who]
-            bad = ~inside[kind[who], at]
-            bad |= self._unfit(x[who], self.codes[at], cost, rules, off)
-            return ~bad
+            ok = inside[kind[who], at]
+            ok &= ~self._no_change(x[who], self.codes[at], cost)
+            if rules is not None:
+                off = None if lifted is None else lifted[who]
+                ok &= ~self._unlawful(x[who], self.codes[at], cost, rules, off)
+            return ok
 
         wanted = min(N_TIMES * k + N_MORE, len(self))
         who, at, _ = self._points.nearest(self._embed(x), wanted, labels, keep)
@@ -141,33 +168,32 @@ class TrainingRows:
         first = np.arange(len(who)) - np.searchsorted(who, who) < k
         return who[first], at[first]
 
-    def _distances(self, x, goal, cost, rules, lifted):
+    def _distances(self, x, goal, cost):
         """Return the cost from each query to each row; inf where it is no answer."""
-        before, after = x[:, None, :], self.codes[None, :, :]
-        near = np.round(cost.rows(before, after), 9)
-        off = None if lifted is None else lifted[:, None]
+        if len(x) * self.codes.size < MANY_CELLS:
+            before, after = x[:, None, :], self.codes[None, :, :]
+            near = cost.rows(before, after)
+            near[self._no_change(before, after, cost)] = np.inf
+        else:
+            near = costs(cost, x, self.codes)
         inside, kind = self.reached(goal)
-        bad = self._unfit(before, after, cost, rules, off) | ~inside[kind]
-        near[bad] = np.inf
+        near = np.round(near, 9)
+        near[~inside[kind]] = np.inf
         return near
 
-    def _unfit(self, before, after, cost, rules, lifted):
-        """Return which rows are no answers to queries, whatever they are predicted.
+    def _no_change(self, before, after, cost):
+        """Return which rows equal queries, or lack a value; columns come last."""
+        lacks = (np.isnan(after) & ~np.isnan(before)).any(axis=-1)
+        return lacks | (cost.n_changed(before, after) == 0)
 
-        Shapes broadcast; the last axis has the columns.
-        """
-        changed = cost.n_changed(before, after)
-        bad = (np.isnan(after) & ~np.isnan(before)).any(axis=-1) | (changed == 0)
-        if rules is None:
-            return bad
-        tables = {"x": before, "cf": after}
-        off = np.array(-1) if lifted is None else lifted
+    def _unlawful(self, x, codes, cost, rules, lifted):
+        """Return which rows break a rule, other than the lifted one, for queries."""
+        tables = {"x": x, "cf": codes}
+        off = np.full(len(x), -1) if lifted is None else lifted
+        bad = cost.n_changed(x, codes) > rules.limit(len(x), lifted)
         for part in rules.parts:
-            broken = ~holds(part.node, lambda table, j: tables[table][..., j])
+            broken = ~holds(part.node, lambda table, j: tables[table][:, j])
             bad |= broken & (off != part.rule)
-        if rules.max_changes is not None:
-            limit = rules.limit(bad.shape[0], lifted if lifted is None else off.ravel())
-            bad |= changed > limit.reshape(-1, *[1] * (bad.ndim - 1))
         return bad
 
     def reached(self, goal):

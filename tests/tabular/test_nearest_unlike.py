@@ -360,3 +360,17 @@ def test_a_graph_gives_about_the_nearest_of_many_rows():
     ratio = told["hnsw"].cost / told["exact"].cost
     assert (ratio >= 1 - 1e-9).all()
     assert np.mean(ratio < 1 + 1e-9) >= 0.95
+
+
+@pytest.mark.parametrize("index", ["exact", "hnsw"])
+def test_a_rule_that_leaves_only_far_rows(index):
+    if index == "hnsw":
+        pytest.importorskip("hnswlib")
+    line = np.arange(3000.0)[:, None]
+    explainer = NearestUnlikeExplainer(
+        DecisionTreeClassifier(), constraints="cf[0] >= 2900", index=index
+    ).fit(line, line[:, 0] >= 1000)
+    explanation = explainer.explain([[0.0], [500.0], [2950.0]])
+    # The third query is in the other class: what it is to become is not above 2900.
+    assert explanation.counterfactuals[:, 0].tolist() == [2900.0, 2900.0]
+    assert explanation.status.tolist() == ["found", "found", "not_found"]
