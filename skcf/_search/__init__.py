@@ -1,6 +1,7 @@
 """The searches: one problem, proposers, and finishers that all of them share."""
 
 from skcf._search._combine import play_first, play_samples, rescued
+from skcf._search._complete import complete
 from skcf._search._deck import Deck
 from skcf._search._diversity import distinct, diverse, further
 from skcf._search._edits import edits_of
@@ -26,6 +27,7 @@ __all__ = [
     "Problem",
     "brought_nearer",
     "choose_sets",
+    "complete",
     "descend",
     "distinct",
     "diverse",

@@ -24,7 +24,11 @@ def finish(problem, pool, rows, k):
     pool = single_changes(problem, pool, rows)
     pool = explore(problem, pool)
     pool = shrink(problem, pool, k)
-    pool = _sweep(problem, pool, k)
+    return refine(problem, _sweep(problem, pool, k), k)
+
+
+def refine(problem, pool, k):
+    """Bring numbers to the boundary, and drop what has a needless change."""
     for _ in range(MAX_PASSES):
         nearer = _section(problem, pool)
         if not len(nearer):

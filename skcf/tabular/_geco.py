@@ -2,14 +2,25 @@
 
 from numbers import Integral
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcf._base import TabularExplainer, warm_up
 from skcf._index import TrainingRows
-from skcf._search import GeneticSearch, Pool, finish, further, minimal, shrink
+from skcf._search import (
+    GeneticSearch,
+    Pool,
+    complete,
+    finish,
+    further,
+    minimal,
+    shrink,
+)
 
 N_UNLIKE = 50
 N_FINISHED = 3
+# The finish goes on where the generations stop, so that they may stop early.
+N_SETTLED = 2
 
 
 class GeCoExplainer(TabularExplainer):
@@ -55,7 +66,7 @@ class GeCoExplainer(TabularExplainer):
 
     k : int, default=5
         A row is settled when its `k` fittest candidates are all counterfactuals and the
-        same as a generation ago; before a finish, when the fittest one is.
+        same as a generation ago; with the finish, when the two fittest are.
 
     m_init : int, default=20
         Values drawn for each feature in the first generation.
@@ -127,7 +138,8 @@ class GeCoExplainer(TabularExplainer):
     - The finish tries all single changes to observed values, then combinations that are
       composed from the gains of values as fitted to all that was scored; it undoes
       needless changes, tries nearer values of what was changed, and moves numbers to
-      the boundary on their grid.
+      the boundary on their grid. Last, all changes of two features are tried that are
+      cheaper than the answer, where they are few.
 
     References
     ----------
@@ -205,6 +217,53 @@ class GeCoExplainer(TabularExplainer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def explain(
+        self,
+        X,
+        *,
+        target=None,
+        n_counterfactuals=1,
+        min_distance=None,
+        constraints=None,
+    ):
+        """Return the counterfactuals of every row, and how completely it was searched.
+
+        Parameters
+        ----------
+        X : {array-like, dataframe} of shape (n_samples, n_features)
+            The rows to explain, in the columns given to `fit`.
+        target : label, array-like of shape (n_samples,) or (n_samples, 2), default=None
+            What each row is to become; None uses the `target` of the explainer.
+        n_counterfactuals : int, default=1
+            The most counterfactuals of a row. They are distinct; those that change
+            different features come first, by cost. There are as many as were found.
+        min_distance : float, default=None
+            The least Gower distance (by the ranges of the training rows, whatever the
+            `cost` is) between two counterfactuals of a row.
+        constraints : rule, str or list of these, default=None
+            Rules that hold in this call on top of those of the explainer.
+
+        Returns
+        -------
+        explanation : Explanation
+            Its ``details`` have what every tabular explainer gives, and
+
+            - `complete_changes`: an integer for each row. 2 where every lawful change
+              of one or two features to observed values was tried that costs less than
+              the answer; 1 where every such change of one feature was; 0 where that is
+              not known, and for rows that needed no search. Without an answer all
+              changes count as cheaper. At most 2,000 changes a row are tried for this
+              and 50 where the model itself is asked, and features of more than 5,000
+              values are left out of it.
+        """
+        return super().explain(
+            X,
+            target=target,
+            n_counterfactuals=n_counterfactuals,
+            min_distance=min_distance,
+            constraints=constraints,
+        )
+
     def _fit_search(self, X):
         self._training = TrainingRows.learn(self._model, self._space, X)
         warm_up(GeCoExplainer)
@@ -219,15 +278,32 @@ class GeCoExplainer(TabularExplainer):
             mutate=self.mutate,
             max_generations=self.max_generations,
             rescue=None if problem.quick else self._unlike,
-            n_settled=1 if self.finish else None,
+            n_settled=min(self.k, N_SETTLED) if self.finish else None,
         )
         pool = search.run(rows)
         if not self.finish or problem.quick:
             return self._pool_answers(problem, pool, k)
         best = finish(problem, pool, rows, N_FINISHED)
+        best, level = complete(problem, best, rows, N_FINISHED)
         if k > 1:
             best = self._with_others(problem, best, pool, k)
-        return self._pool_answers(problem, best, k)
+        answers = self._pool_answers(problem, best, k)
+        answers.by_row["complete_changes"] = level
+        return answers
+
+    def _nothing(self, query):
+        answers = super()._nothing(query)
+        answers.by_row["complete_changes"] = np.zeros(len(query), dtype=np.intp)
+        return answers
+
+    def _guard(self, query, answers, k):
+        kept = super()._guard(query, answers, k)
+        if level := answers.by_row:
+            # What stands in for an answer that was turned down may be dearer.
+            first, left = (_first_of_each(a, len(query)) for a in (answers, kept))
+            same = (first == left) | (np.isnan(first) & np.isnan(left))
+            level["complete_changes"][~same.all(axis=1)] = 0
+        return kept
 
     def _with_others(self, problem, best, pool, k):
         """Add further answers; the first one does not hang on how many are wanted."""
@@ -242,3 +318,11 @@ class GeCoExplainer(TabularExplainer):
             problem.x[rows], problem.goal.take(rows), problem.cost, N_UNLIKE
         )
         return problem.ground.towards(rows[who], self._training.codes[at])
+
+
+def _first_of_each(answers, n):
+    """Return the codes of the first answer of each of `n` queries, NaN for none."""
+    out = np.full((n, answers.codes.shape[1]), np.nan)
+    first = np.flatnonzero(np.diff(answers.row, prepend=-1))
+    out[answers.row[first]] = answers.codes[first]
+    return out
