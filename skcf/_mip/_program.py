@@ -1,6 +1,7 @@
 """The least cost of a query under rules, whatever the model: a program to add it to."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -150,7 +151,7 @@ class Program:
         """Return the cost of a row of codes."""
         return float(self.cost.rows(self.x[None, :], codes[None, :])[0])
 
-    def solve(self, *, deadline=None, cutoff=None, tell=None, bend=None, start=None):
+    def solve(self, *, deadline=None, cutoff=None, tell=None, bend=None):
         """Return (outcome, codes, bound) of the least cost.
 
         Lines under squares, and what else `bend` asks for, are added until cost and
@@ -165,17 +166,14 @@ class Program:
         bend : callable, default=None
             Takes the values of an Outcome, adds rows that they break, and returns
             whether there were any.
-        start : ndarray, default=None
-            Values of all variables to begin with.
         """
         bound, best = -np.inf, None
         for _ in range(MAX_ROUNDS):
             top = cutoff
             if best is not None:
                 top = best[2] - 0.5 * (RELATIVE * best[2] + ABSOLUTE)
-            said = self.mip.solve(
-                time_limit=_left(deadline), cutoff=top, tell=tell, start=start
-            )
+                top = top if cutoff is None else min(top, cutoff)
+            said = self.mip.solve(time_limit=_left(deadline), cutoff=top, tell=tell)
             bound = bound if np.isnan(said.bound) else max(bound, said.bound)
             if said.values is None:
                 break
@@ -186,9 +184,13 @@ class Program:
                 break
             if best is not None and meets(best[2], bound):
                 break
-        if best is None:
-            return said, None, bound
-        return best[0], best[1], min(bound, best[2])
+        if best is not None and (cutoff is None or best[2] < cutoff):
+            return best[0], best[1], min(bound, best[2])
+        if cutoff is not None and bound >= cutoff:
+            said = replace(said, status="cutoff")
+        elif best is not None:
+            said = replace(said, status="limit")
+        return said, None, bound
 
     def _improved(self, said, best, bend):
         """Return the better of an outcome and the best, and whether rows were added."""

@@ -6,7 +6,7 @@ from skcf._mip._layered import LayeredSolver
 from skcf._mip._program import ABSOLUTE, RELATIVE
 
 # How often a network is replaced by its tangent to find a first answer.
-N_STEPS = 12
+N_STEPS = 16
 # Lines under each square up to what the first answer costs.
 N_LINES = 12
 
@@ -21,7 +21,8 @@ class ReluSolver(LayeredSolver):
 
         h \ge 0, \quad h \ge a, \quad h \le a - l (1 - s), \quad h \le u s
 
-    Only units with :math:`l < 0 < u` need it. The bounds are those of intervals,
+    Only units with :math:`l < 0 < u` need it, and of these only such as help the target
+    by being larger: nothing makes the others so. The bounds are those of intervals,
     tightened by linear programs over all that is at most as dear as an answer found
     before, so that most units are settled near the query.
 
@@ -91,28 +92,37 @@ class ReluSolver(LayeredSolver):
     # -- a first answer ---------------------------------------------------------------
 
     def _first_answer(self, case, parts):
-        """Return the cheapest answer that tangents of the network lead to, or None."""
+        """Return the cheapest answer that tangents of the network lead to, or None.
+
+        Where they lead round in circles, more is asked of them than is needed.
+        """
         best, top = None, parts.top
-        here, seen = case.x, set()
+        here, seen, more = case.x, set(), 0.0
+        rows = parts.rows
         for _ in range(N_STEPS):
             if case.expired:
                 break
-            here = self._step(case, parts, here)
-            if here is None or here.tobytes() in seen:
+            here = self._step(case, parts, here, more)
+            if here is None:
                 break
-            seen.add(here.tobytes())
             cost = self._cost_of(case, here)
             if cost < top and self._accepted(case, here):
                 best, top = here, cost
+            if here.tobytes() in seen:
+                if best is not None:
+                    break
+                short = (rows.least - rows.factors @ self.outputs(here)).max()
+                more = 2 * more + max(short, 0.0)
+            seen.add(here.tobytes())
         return best
 
-    def _step(self, case, parts, here):
+    def _step(self, case, parts, here, more):
         """Return the answer for the tangent of the network at a row of codes."""
         program = self._program(case)
         mip, rows = program.mip, parts.rows
         first, outputs, slopes = self._tangent(here, rows.factors)
         for slope, least, value in zip(
-            slopes, rows.least, rows.factors @ outputs, strict=True
+            slopes, rows.least + more, rows.factors @ outputs, strict=True
         ):
             row = self.inputs.sums(
                 mip, program.groups, parts.tables, parts.constant, slope
@@ -154,12 +164,16 @@ class Units:
         ]
         low, high = self._first_bounds()
         capped = np.isfinite(parts.top)
+        held = self._held()
         for depth, (w, b) in enumerate(
             zip(self.layers.weights[1:], self.layers.biases[1:], strict=True)
         ):
             if capped or depth:
                 low, high = self._tightened(sums, low, high)
-            units = [self._unit(*args) for args in zip(sums, low, high, strict=True)]
+            units = [
+                self._unit(*args)
+                for args in zip(sums, low, high, held[depth], strict=True)
+            ]
             sums = [
                 mip.total(zip(units, column, strict=True), bias)
                 for column, bias in zip(w.T, b, strict=True)
@@ -168,6 +182,26 @@ class Units:
             low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
             low, high = low @ on + high @ off + b, high @ on + low @ off + b
         return sums
+
+    def _held(self):
+        """Return which units of each hidden layer must not be larger than they are.
+
+        Where a larger output of a unit can only be a hindrance for the target, the
+        program has no use for one, and no binary variable is needed to forbid it.
+        """
+        rows = self.parts.rows
+        wanted = rows.factors
+        if rows.nu is not None:
+            wanted = -np.eye(wanted.shape[1])
+            wanted[rows.label] *= -1.0
+        more, less = (wanted > 0).any(axis=0), (wanted < 0).any(axis=0)
+        held = []
+        for w in self.layers.weights[:0:-1]:
+            up = ((w > 0) & more).any(axis=1) | ((w < 0) & less).any(axis=1)
+            down = ((w < 0) & more).any(axis=1) | ((w > 0) & less).any(axis=1)
+            held.append(up)
+            more, less = up, down
+        return held[::-1]
 
     def _first_bounds(self):
         """Return the least and the greatest sums of the first layer."""
@@ -199,18 +233,23 @@ class Units:
                     ends[i] = max(ends[i], end) if sign > 0 else min(ends[i], end)
         return low, high
 
-    def _unit(self, total, low, high):
+    def _unit(self, total, low, high, held):
         """Return the expression of the output of a unit."""
         mip = self.mip
         if high <= 0:
             return mip.total([])
-        out = mip.variable("h", 0.0, float(high))
+        low, high = float(low), float(high)
+        out = mip.variable("h", 0.0, high)
         if low >= 0:
             mip.require(total - out == 0)
             return mip.total([(out, 1.0)])
-        on = mip.binary("s")
-        low, high = float(low), float(high)
         mip.require(total - out <= 0)
+        if not held:
+            # The line above both pieces: it cuts off nothing, and bounds what follows.
+            line = [(out, high - low), (total, -high)]
+            mip.require(mip.total(line) <= -high * low)
+            return mip.total([(out, 1.0)])
+        on = mip.binary("s")
         mip.require(mip.total([(out, 1.0), (total, -1.0), (on, -low)]) <= -low)
         mip.require(out - high * on <= 0)
         return mip.total([(out, 1.0)])
