@@ -156,7 +156,7 @@ class BlackBox:
     def open(self, table, x, values):
         """Return a session that scores candidates: by the view if there is one."""
         if self.view is not None:
-            return self.view.open(table, values)
+            return self.view.open(table, x, values)
         return BlackBoxSession(self, table, x, values)
 
     def margins(self, session, cands, goal, meter):

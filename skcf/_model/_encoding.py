@@ -25,6 +25,8 @@ class Encoding:
     space : FeatureSpace
     group_of : ndarray of shape (n_encoded,)
         The group that each encoded column depends on, -1 for a constant column.
+    first : ndarray of shape (n_encoded,)
+        Any encoded row; it tells what constant columns hold.
 
     Attributes
     ----------
@@ -34,9 +36,10 @@ class Encoding:
         Value ``v`` writes ``val[ptr[v] : ptr[v + 1]]`` to the columns `col`.
     """
 
-    def __init__(self, transform, space, group_of, n_encoded):
+    def __init__(self, transform, space, group_of, first):
         self.transform, self.space = transform, space
-        self.group_of, self.n_encoded = group_of, n_encoded
+        self.group_of, self.n_encoded = group_of, len(first)
+        self._first = first
         self._tabulate()
         self.lines = Lines(transform, space, group_of)
 
@@ -58,7 +61,7 @@ class Encoding:
             if (group_of[touched] >= 0).any():
                 return None
             group_of[touched] = g
-        encoding = cls(transform, space, group_of, base.shape[1])
+        encoding = cls(transform, space, group_of, base[0])
         return encoding if encoding._agrees(codes, base) else None
 
     def _tabulate(self):
@@ -77,6 +80,7 @@ class Encoding:
             encoded = sparse.csc_array(self.transform(space.decode(codes)))
             if begin == 0:
                 self.default = _usual(encoded, owned, size)
+                self.default[self.group_of < 0] = self._first[self.group_of < 0]
                 fixed = np.flatnonzero(self.group_of < 0)
                 self.default[fixed] = encoded[[0]].toarray()[0, fixed]
             lots += self._cells_of(encoded, row, owned, size)
@@ -133,6 +137,40 @@ class Encoding:
             out[rep, col] = val
         return out
 
+    def known_rows(self, x):
+        """Return the encoded form of rows of codes, None if it cannot be looked up.
+
+        It can where values were observed in fit, or are numbers on a straight line.
+        """
+        space, values = self.space, self.space.values
+        if any(column.kind == "fixed" for column in space.columns):
+            return None
+        out = np.tile(self.default, (len(x), 1))
+        for g, j in enumerate(values.single):
+            codes = x[:, [j] if j >= 0 else list(space.groups[g])]
+            ids = self._find(g, codes)
+            new = np.flatnonzero(ids < 0)
+            if len(new):
+                number = codes[new, 0]
+                inside = (number >= space.low[j]) & (number <= space.high[j])
+                if not self.lines.known[g] or not inside.all():
+                    return None
+                rep, col, val = self.lines.cells(np.full(len(new), g), number)
+                out[new[rep], col] = val
+            old = np.flatnonzero(ids >= 0)
+            rep, col, val = self.cells(ids[old])
+            out[old[rep], col] = val
+        return out
+
+    def _find(self, group, codes):
+        """Return the values with given codes of a group, -1 for others."""
+        values = self.space.values
+        if values.single[group] < 0:
+            return values.find(group, codes)
+        table, codes = values.table(group)[:, 0], codes[:, 0]
+        at = np.minimum(np.searchsorted(table, codes), len(table) - 1)
+        return np.where(table[at] == codes, at + values.offsets[group], -1)
+
     def cells(self, ids):
         """Return (position in `ids`, column, cell) of all cells of observed values."""
         start = self.ptr[ids]
@@ -144,11 +182,23 @@ class Encoding:
 
 
 class EncodedQueries:
-    """The queries of a problem in encoded form, and candidates as changed cells."""
+    """The queries of a problem in encoded form, and candidates as changed cells.
 
-    def __init__(self, encoding, table, values):
+    Parameters
+    ----------
+    encoding : Encoding
+    table : the queries in their own container
+    x : ndarray of shape (n_queries, n_features)
+        Their codes.
+    values : Values
+    """
+
+    def __init__(self, encoding, table, x, values):
         self.encoding, self.values = encoding, values
-        self.rows = _dense(encoding.transform(table)).astype(np.float64)
+        rows = encoding.known_rows(x)
+        if rows is None:
+            rows = _dense(encoding.transform(table)).astype(np.float64)
+        self.rows = rows
         n_groups = len(values.single)
         differs = _differs(self.rows, encoding.default)
         row, col = np.nonzero(differs)

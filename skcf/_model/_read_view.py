@@ -119,7 +119,7 @@ def _disagreement(view, model, X):
     x = space.encode(table, check_missing=False)
     values = space.values.fork()
     cands = _changed_rows(space, values, len(rows))
-    told, _ = view.open(table, values).output(cands)
+    told, _ = view.open(table, x, values).output(cands)
     codes = cands.codes(x, values)
     truth, _ = model.output(space.decode(codes, table, cands.row))
     if told.shape != truth.shape:

@@ -31,9 +31,9 @@ class View:
         """Whether compiled code does all the work."""
         return isinstance(self.kernel, FlatTrees)
 
-    def open(self, table, values):
+    def open(self, table, x, values):
         """Return a session over the queries of a problem."""
-        return ViewSession(self, EncodedQueries(self.encoding, table, values))
+        return ViewSession(self, EncodedQueries(self.encoding, table, x, values))
 
 
 class ViewSession:
@@ -72,9 +72,9 @@ class Blend:
         """Whether compiled code does all the work."""
         return all(view.compiled for view in self.views)
 
-    def open(self, table, values):
+    def open(self, table, x, values):
         """Return a session over the queries of a problem."""
-        return BlendSession(self, table, values)
+        return BlendSession(self, table, x, values)
 
 
 class BlendSession:
@@ -82,13 +82,14 @@ class BlendSession:
 
     asks = False
 
-    def __init__(self, blend, table, values):
+    def __init__(self, blend, table, x, values):
         self.formula, self.queries, self.members = blend.formula, [], []
         known = {}
         for view in blend.views:
             at = known.setdefault(id(view.encoding), len(known))
             if at == len(self.queries):
-                self.queries.append(EncodedQueries(view.encoding, table, values))
+                queries = EncodedQueries(view.encoding, table, x, values)
+                self.queries.append(queries)
             kernel = view.kernel.open(self.queries[at].rows)
             self.members.append((at, kernel))
 

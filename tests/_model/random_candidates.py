@@ -33,7 +33,7 @@ def agree(box, X, seed=0, n=10, atol=1e-9):
             at = random.permutation(len(row))[: min(len(new), len(row) // 4)]
             put[at] = values.add(np.full(len(at), g), new[: len(at)])
         cands = cands.put(put, values)
-    told, _ = box.view.open(X, values).output(cands)
+    told, _ = box.view.open(X, x, values).output(cands)
     truth, _ = box.output(space.decode(cands.codes(x, values), X, cands.row))
     np.testing.assert_allclose(told, truth, rtol=0, atol=atol * max(1.0, box.scale))
     return len(row)

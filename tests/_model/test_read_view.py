@@ -27,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
+    MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
     PolynomialFeatures,
@@ -38,7 +39,7 @@ from skcf._model import BlackBox
 from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
 from skcf._model._view import Opaque
-from skcf._space import FeatureSpace
+from skcf._space import Candidates, FeatureSpace
 from skcf.tabular import GeCoExplainer
 from tests._model.random_candidates import agree, wrap
 
@@ -174,6 +175,55 @@ def test_columns_in_a_group_may_mix():
     assert alone.view is None and isinstance(grouped.view.kernel, Layers)
 
 
+def test_columns_that_hold_one_value():
+    X, y = table()
+    X = X.assign(country="here", year=2000, job=pd.Categorical(X.job))
+    names = ["age", "income", "year"]
+    steps = make_column_transformer(
+        (make_pipeline(StandardScaler(), PolynomialFeatures(1)), names),
+        (OneHotEncoder(), ["job", "owner", "country"]),
+    )
+    box = wrap(make_pipeline(steps, LogisticRegression()).fit(X, y), X, y)
+    assert isinstance(box.view.kernel, Layers)
+    agree(box, X.head(40))
+
+
+def test_queries_are_looked_up_where_their_values_are_known():
+    X, y = table()
+    scaled = make_column_transformer(
+        (MinMaxScaler(clip=True), ["income"]),
+        (OneHotEncoder(handle_unknown="ignore"), ["job", "owner"]),
+        remainder="passthrough",
+    )
+    box = wrap(make_pipeline(scaled, LogisticRegression()).fit(X, y), X, y)
+    encoding, space = box.view.encoding, box.space
+    seen = space.encode(X)
+    truth = encoding.transform(X)
+    np.testing.assert_allclose(encoding.known_rows(seen), truth, atol=1e-15)
+    between = X.assign(income=50.05, age=18 + np.arange(300) % 60)
+    truth = encoding.transform(between)
+    told = encoding.known_rows(space.encode(between))
+    np.testing.assert_allclose(told, truth, atol=1e-12)
+    # Nothing is known of what lies beyond what was seen.
+    beyond = X.assign(income=1e4)
+    assert encoding.known_rows(space.encode(beyond)) is None
+    agree(box, beyond.head(40))
+
+
+def test_queries_with_columns_that_are_carried_along_are_encoded():
+    X, y = table()
+    X = X.assign(day=pd.Timestamp("2020-01-01") + pd.to_timedelta(X.age, unit="D"))
+    steps = make_column_transformer(
+        (FunctionTransformer(days), ["day"]), (StandardScaler(), ["age", "income"])
+    )
+    model = make_pipeline(steps, LogisticRegression()).fit(X, y)
+    box = wrap(model, X, y, fixed={X.columns.get_loc("day")})
+    x = box.space.encode(X.head(40))
+    cands = Candidates.unchanged(np.arange(40))
+    told, _ = box.open(X.head(40), x, box.space.values.fork()).output(cands)
+    np.testing.assert_allclose(told, model.predict_proba(X.head(40)), atol=1e-9)
+
+
 def test_dropped_columns_and_missing_values():
     X, y = table()
     X = X[["age", "income"]].assign(noise=np.arange(300) % 7).astype(float)
@@ -184,6 +234,10 @@ def test_dropped_columns_and_missing_values():
     box = BlackBox(model, FeatureSpace(X), X, y)
     assert isinstance(box.view.kernel, FlatTrees)
     agree(box, X.head(40))
+
+
+def days(X):
+    return X.apply(lambda column: column.dt.day_of_year) / 100
 
 
 def old_and_poor(X):
