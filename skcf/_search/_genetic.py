@@ -11,6 +11,7 @@ from skcf._space import PAD, Candidates, mix, uniform
 PATIENCE = 2
 SLACK = 3
 N_RESCUED = 2
+N_FIRST = 2
 
 
 @dataclass
@@ -92,7 +93,8 @@ class GeneticSearch:
         """
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
-        pool = self._score(self._mutate(origin, self.m_init))
+        first = self._score_unlike(rows)
+        pool = Pool.concat([first, self._score(self._mutate(origin, self.m_init))])
         pool = pool if start is None else Pool.concat([pool, start])
         pool = problem.best(pool, self.q)
         pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
@@ -103,6 +105,21 @@ class GeneticSearch:
             pool = self._restart(pool, lost)
             pool = self._evolve(pool, lost, self.max_generations)
         return pool
+
+    def _score_unlike(self, rows):
+        """Return the nearest ones of what to start from again, if time is limited.
+
+        With a model that takes long for a row there may be no time for more.
+        """
+        problem = self.problem
+        if self.rescue is None or problem.meter.deadline is None:
+            return problem.score(Candidates.unchanged(rows[:0]))
+        cands = self.rescue(problem, rows)
+        cands = cands.take(rank_in_row(cands.row) < N_FIRST)
+        cands, _ = problem.ground.cascade(cands, problem.seed)
+        cands = cands.take(problem.unseen(cands))
+        problem.remember(cands)
+        return problem.score(cands)
 
     def _evolve(self, pool, rows, max_generations):
         """Return the population after the queries at `rows` have settled."""

@@ -1,6 +1,7 @@
 """The feature space: which values exist, and how a table is written as codes."""
 
 from contextlib import contextmanager
+from numbers import Integral
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -264,6 +265,11 @@ class FeatureSpace:
                 "constraints, or encode it as a number."
             )
         missing = container.missing_value(stored, dtype)
+        if isinstance(type_, nw.Object) and (step is None or step != "observed"):
+            # Whole numbers as objects stay whole, as those of an integer dtype do.
+            known = container.factorize(stored)[1]
+            whole = len(known) and all(isinstance(v, Integral) for v in known)
+            step = 1.0 if whole and (step is None or step % 1) else step
         if order is None and kind == "numeric" and not declared:
             return NumericColumn(
                 name,

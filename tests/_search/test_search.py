@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 
 from skcf._model import Meter
@@ -56,7 +57,7 @@ def explainer_of(constraints=()):
 EXPLAINER = explainer_of()
 
 
-def problem_of(explainer, queries, **params):
+def problem_of(explainer, queries, meter=None, **params):
     query = explainer._open(queries, None)
     state = query.state
     return Recorder(
@@ -67,7 +68,7 @@ def problem_of(explainer, queries, **params):
         explainer._model,
         query.goal,
         state.seed,
-        Meter(),
+        meter or Meter(),
         **params,
     )
 
@@ -342,3 +343,47 @@ def test_other_generations_draw_other_values():
     for row, points in enumerate(short):
         more = set(again.scored(row))
         assert points < more
+
+
+# -- little time -------------------------------------------------------------------
+
+
+class Brief(Meter):
+    """A meter whose time is up after so many rows; it knows no clock."""
+
+    def __init__(self, most):
+        super().__init__(deadline=np.inf, share=1e-12)
+        self.most = most
+
+    @property
+    def expired(self):
+        self.cut |= self.n_rows >= self.most
+        return self.cut
+
+
+class Asked(BaseEstimator, ClassifierMixin):
+    """A model of which nothing is known but what it says."""
+
+    def __init__(self, model=None):
+        self.model = model
+
+    def fit(self, X, y):
+        self.model_ = clone(self.model).fit(X, y)
+        self.classes_, self.n_features_in_ = self.model_.classes_, X.shape[1]
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+
+def test_with_little_time_every_query_gets_a_training_row():
+    explainer = GeCoExplainer(Asked(RandomForestClassifier(5, random_state=0)))
+    explainer.fit(X, Y)
+    assert explainer._model.view is None
+    problem = problem_of(explainer, QUERIES, meter=Brief(3 * len(QUERIES)))
+    pool = search(explainer, problem)
+    assert set(pool.row[pool.valid]) == set(range(len(QUERIES)))
+    assert problem.meter.n_rows == 3 * len(QUERIES)

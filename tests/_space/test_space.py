@@ -222,3 +222,15 @@ def test_dates_are_carried_along(X):
         assert table["when"].dtype == X["when"].dtype
     # without a table to carry from, a date is still a date
     assert space.decode(codes)["when"].dtype == X["when"].dtype
+
+
+@pytest.mark.parametrize("resolution", [None, 0.25, {0: None}])
+def test_whole_numbers_as_objects_stay_whole(resolution):
+    X = np.empty((4, 2), dtype=object)
+    X[:, 0], X[:, 1] = [1, 9, 4, None], [0.5, 1.25, 3.0, 2.0]
+    space = FeatureSpace(X, resolution=resolution)
+    assert [column.whole for column in space.columns] == [True, False]
+    codes = np.array([[space.columns[0].snap(np.array([4.99999]))[0], 0.5]])
+    assert codes[0, 0] == 5.0
+    assert type(space.decode(codes)[0, 0]) is int
+    assert type(space.decode(codes)[0, 1]) is float

@@ -474,3 +474,16 @@ def test_chance_hangs_on_random_state():
     ]
     assert (answers[0] == answers[1]).all()
     assert (answers[0] != answers[2]).any(axis=1).sum() > 15
+
+
+@pytest.mark.parametrize(
+    "constraints", [(), ["cf[0] > x[0] => cf[1] >= x[1]"]], ids=str
+)
+@pytest.mark.parametrize("n", [2, 5])
+def test_the_first_of_several_answers_is_that_of_transform(constraints, n):
+    explainer = fitted(constraints=constraints)
+    one = explainer.transform(X[:20])
+    several = explainer.explain(X[:20], n_counterfactuals=n)
+    first = several.rank == 0
+    assert first.sum() > 10 and several.rank.max() == n - 1
+    assert (several.counterfactuals[first] == one[several.row[first]]).all()
