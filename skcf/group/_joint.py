@@ -132,25 +132,45 @@ class JointProgram:
         bound, best = -np.inf, nothing
         first = self._start(start)
         for _ in range(MAX_ROUNDS):
-            left = None if deadline is None else deadline - time.monotonic()
-            said = self.mip.solve(time_limit=left, start=first, gap=GAP)
+            said = self.mip.solve(time_limit=_left(deadline), start=first, gap=GAP)
             if said.status == "infeasible":
                 return best if best.codes is not None else nothing
             bound = bound if np.isnan(said.bound) else max(bound, said.bound)
             if said.values is None:
                 break
-            moved = [c.refine(said.values) for b in self.blocks for c in b.curves]
-            moved += [b.cut(said.values) for b in self.blocks if b.bend is not None]
-            moved += [ball.cut(said.values) for ball in balls]
-            answer, refused = self._read(said.values, confirm)
-            if not refused and answer.total < best.total:
-                if all(ball.holds(said.values) for ball in balls):
-                    best = answer
+            answer, moved = self._looked_at(said.values, balls, confirm)
+            if answer is None and moved:
+                answer = self._polished(said.values, balls, confirm, deadline)
+            if answer is not None and answer.total < best.total:
+                best = answer
             close = best.total - bound <= 1e-6 * (1.0 + abs(best.total))
-            if said.status != "optimal" or close or not (any(moved) or refused):
+            if said.status != "optimal" or close or not moved:
                 break
             first = said.values
         return Joint(best.codes, best.served, best.total, min(bound, best.total))
+
+    def _looked_at(self, values, balls, confirm):
+        """Return (answer or None, whether rows were added that values break)."""
+        moved = [c.refine(values) for b in self.blocks for c in b.curves]
+        moved += [b.cut(values) for b in self.blocks if b.bend is not None]
+        moved += [ball.cut(values) for ball in balls]
+        answer, refused = self._read(values, confirm)
+        lawful = not refused and all(ball.holds(values) for ball in balls)
+        return answer if lawful else None, bool(any(moved) or refused)
+
+    def _polished(self, values, balls, confirm, deadline):
+        """Return the best answer with the integers of some values, None if none is."""
+        fixed, best = values, None
+        for _ in range(MAX_ROUNDS):
+            said = self.mip.solve(time_limit=_left(deadline), fixed=fixed)
+            if said.values is None:
+                break
+            answer, moved = self._looked_at(said.values, balls, confirm)
+            if answer is not None and (best is None or answer.total < best.total):
+                best = answer
+            if not moved:
+                break
+        return best
 
     def _start(self, codes):
         if codes is None:
@@ -332,6 +352,11 @@ class _LayeredBlock(_Block):
         for clear, least in zip(self.clear, more - self.rows.least, strict=True):
             mip.require(mip.total([(clear, 1.0)]) >= float(max(least, 0.0)))
         return True
+
+
+def _left(deadline):
+    """Return the seconds until a deadline."""
+    return None if deadline is None else deadline - time.monotonic()
 
 
 def _check_one(alternatives):
