@@ -210,8 +210,6 @@ class EncodedQueries:
         self._own_col = col[order]
         count = np.bincount(key, minlength=len(self.rows) * n_groups)
         self._own_ptr = np.concatenate([[0], np.cumsum(count)])
-        self._extra = np.empty(0, dtype=np.intp)
-        self._extra_cells = []
 
     def cells(self, cands):
         """Return (ptr, col, val): the encoded cells in which candidates differ."""
