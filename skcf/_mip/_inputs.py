@@ -80,6 +80,10 @@ class Inputs:
         slope = slope @ self.weight[owned]
         return cells[0] @ self.weight[owned] - slope * tried[0], slope
 
+    def straight(self, g):
+        """Tell whether a group is a number that is encoded by a straight line."""
+        return self._lines[g] is not None
+
     def pieces(self, x, lifted=-1):
         """Return the Pieces of every group; what has no line is listed."""
         out = []

@@ -8,6 +8,7 @@ from skcf._index import TrainingRows
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
 from skcf.group._centers import Centers, alternate, assign, best_observed, spread_out
+from skcf.group._shared_layers import shared_layers
 from skcf.group._shared_trees import SharedTreeSolver
 
 MAX_PAIRS = 1_000_000
@@ -30,14 +31,17 @@ class CenterExplainer(GroupExplainer):
     def _solver(self):
         """Return what locates the best point of all for some rows."""
         kernel = getattr(self._model.view, "kernel", None)
+        parts = self._model, self._space, self._rules, self._cost
         if isinstance(kernel, FlatTrees):
-            base = self._training.codes[0]
-            parts = self._model, self._space, self._rules, self._cost
-            return SharedTreeSolver(*parts, base)
+            return SharedTreeSolver(*parts, self._training.codes[0])
+        solver = shared_layers(*parts)
+        if solver is not None:
+            return solver
         raise TypeError(
             f"{type(self).__name__} with location='any' takes trees and ensembles of "
-            "trees, behind a preprocessing that works column by column; got "
-            f"{self.estimator!r}. With location='observed' any estimator will do."
+            "trees, linear models and networks of rectified linear units, behind a "
+            f"preprocessing that works column by column; got {self.estimator!r}. With "
+            "location='observed' any estimator will do."
         )
 
     def _check_cost(self):
@@ -175,8 +179,16 @@ class CenterExplainer(GroupExplainer):
 
     def _observed(self, group):
         """Return (codes, prices) of training rows that some row could become."""
-        training = self._training
-        price = training._distances(group.x, group.goal, self._cost, group.rules, None)
+        training, rules = self._training, group.rules
+        price = training._distances(group.x, group.goal, self._cost)
+        if rules.parts or rules.max_changes is not None:
+            who, row = np.nonzero(np.isfinite(price))
+            size = max(1, MAX_PAIRS // group.x.shape[1])
+            for begin in range(0, len(who), size):
+                i, j = who[begin : begin + size], row[begin : begin + size]
+                x, codes = group.x[i], training.codes[j]
+                bad = training._unlawful(x, codes, self._cost, rules, None)
+                price[i[bad], j[bad]] = np.inf
         some = np.flatnonzero(np.isfinite(price).any(axis=0))
         return training.codes[some], price[:, some]
 

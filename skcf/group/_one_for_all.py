@@ -21,7 +21,8 @@ class OneForAllExplainer(CenterExplainer):
     estimator : estimator
         Classifier or regressor to explain. It is cloned and fitted in `fit`; pass a
         fitted one as ``FrozenEstimator(model)``. With ``location="any"`` it has to be
-        a tree or an ensemble of trees, behind steps that encode column by column.
+        a tree, an ensemble of trees, a linear model or a network of rectified linear
+        units, behind steps that encode column by column.
 
     location : {"any", "observed"}, default="any"
         Where the counterfactual may lie: anywhere in the feature space, or only at a

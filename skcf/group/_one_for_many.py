@@ -23,7 +23,8 @@ class OneForManyExplainer(CenterExplainer):
     estimator : estimator
         Classifier or regressor to explain. It is cloned and fitted in `fit`; pass a
         fitted one as ``FrozenEstimator(model)``. With ``location="any"`` it has to be
-        a tree or an ensemble of trees, behind steps that encode column by column.
+        a tree, an ensemble of trees, a linear model or a network of rectified linear
+        units, behind steps that encode column by column.
 
     n_centers : int, default=3
         The most counterfactuals.
