@@ -143,7 +143,8 @@ class JointProgram:
                 answer = self._polished(said.values, balls, confirm, deadline)
             if answer is not None and answer.total < best.total:
                 best = answer
-            close = best.total - bound <= 1e-6 * (1.0 + abs(best.total))
+            close = np.isfinite(best.total)
+            close = close and best.total - bound <= 1e-6 * (1.0 + abs(best.total))
             if said.status != "optimal" or close or not moved:
                 break
             first = said.values

@@ -12,6 +12,7 @@ from skcf._measures import (
 from skcf.metrics._compare import compare
 from skcf.metrics._coverage import coverage
 from skcf.metrics._importance import compare_importance, feature_importance
+from skcf.metrics._recourse import recourse_by_group
 from skcf.metrics._refit_stability import refit_stability
 from skcf.metrics._scorer import counterfactual_scorer, get_scorer, get_scorer_names
 from skcf.metrics._stability import stability
@@ -27,6 +28,7 @@ __all__ = [
     "get_scorer_names",
     "plausibility",
     "proximity",
+    "recourse_by_group",
     "redundancy",
     "refit_stability",
     "sparsity",
