@@ -11,8 +11,14 @@ TOLERANCE = 1e-9
 FLATTEST = 1e-8
 
 
+class UnprovedError(Exception):
+    """A search ended, by time or by rounding, before it had proved its answer."""
+
+
 def coupled_step(rows, at_most, low, high, prices):
     """Return the cheapest step with ``rows @ s <= at_most``, None if there is none.
+
+    Raises UnprovedError if the solver cannot tell.
 
     Parameters
     ----------
@@ -66,6 +72,8 @@ def _linear(rows, at_most, low, high, prices):
         bounds=[*bounds, (0, None)],
         method="highs",
     )
+    if result.status not in (0, 2):
+        raise UnprovedError(result.message)
     return result.x[n : 2 * n] - result.x[:n] if result.status == 0 else None
 
 
@@ -94,14 +102,18 @@ def _quadratic(rows, at_most, low, high, prices):
     matrix, right = matrix / size[:, None], right / size
     target = np.zeros(2 * n + 1)
     target[-1] = 1.0
-    factors, _ = nnls(np.vstack([matrix.T, right]), target, maxiter=5000)
+    try:
+        factors, _ = nnls(np.vstack([matrix.T, right]), target, maxiter=5000)
+    except RuntimeError as error:  # too many iterations
+        raise UnprovedError(str(error)) from None
     rest = np.vstack([matrix.T, right]) @ factors - target
     if rest[-1] > -1e-13:  # the rows contradict one another
         return None
     moves = np.maximum(-rest[:-1] / rest[-1] * unit - shift, 0.0)
     step = moves[n:] - moves[:n]
-    over = (all_rows @ step - limit).max(initial=0.0)
-    return np.clip(step, low, high) if over < 1e-6 else None
+    if (all_rows @ step - limit).max(initial=0.0) > 1e-6:
+        raise UnprovedError("A least squares solution does not satisfy its rows.")
+    return np.clip(step, low, high)
 
 
 def _capped(rows, at_most, low, high, prices, step):
@@ -115,7 +127,10 @@ def _capped(rows, at_most, low, high, prices, step):
         if (bottom > top).any():
             return np.inf
         nonlocal best, least
-        found = _quadratic(rows, at_most, bottom, top, prices)
+        try:
+            found = _quadratic(rows, at_most, bottom, top, prices)
+        except UnprovedError:  # a cap that leaves next to no room
+            return np.inf
         cost = np.inf if found is None else prices.of_steps(found)
         if cost < least:
             best, least = found, cost

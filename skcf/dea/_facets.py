@@ -13,6 +13,8 @@ from scipy.spatial import ConvexHull, QhullError
 NEGLIGIBLE = 1e-9
 # By how much the units grow from one trial hull to the next.
 GROWTH = 1.4
+# More units can make fewer facets: so many times too many may come on the way.
+SLACK = 2.0
 
 
 def enumerate_facets(x, y, returns_to_scale, most):
@@ -104,34 +106,28 @@ def _hull(points, n_axes, most):
         return np.array([[1.0, -high], [-1.0, low]])
     axes, units = points[:n_axes], points[n_axes:]
     units = units[np.random.default_rng(0).permutation(len(units))]
-    size, kept, sizes, counts = max(16, 2 * n_dims), units[:0], [], []
-    taken = 0
+    kept, taken, size, sizes, counts = units[:0], 0, 2, [], []
     while True:
-        new = units[taken : max(size, taken + 1)]
+        new = units[taken:size]
         taken += len(new)
         some = np.vstack([axes, kept, new])
         try:
             hull = ConvexHull(some)
-        except QhullError:
-            # Points so near to one another that their facets cannot be told apart.
-            hull = ConvexHull(some, qhull_options="QJ")
+        except QhullError:  # points too near to one another to tell facets apart
+            return None
         if taken == len(units):
             return hull.equations
         kept = some[hull.vertices[hull.vertices >= len(axes)]]
         sizes.append(taken)
         counts.append(len(hull.simplices))
-        if _expected(sizes, counts, len(units)) > most:
+        size = taken + max(1, int((GROWTH - 1) * taken))
+        if _expected(sizes, counts, min(size, len(units))) > SLACK * most:
             return None
-        size = int(np.ceil(GROWTH * taken))
 
 
-def _expected(sizes, counts, final):
-    """Return how many facets the next hull may have, by the growth of the last two.
-
-    One that is to come later may yet be smaller: nothing is given up for its sake.
-    """
+def _expected(sizes, counts, size):
+    """Return how many facets a hull of `size` units may have, by the last two."""
     if len(sizes) < 2:
         return 0
     growth = np.log(counts[-1] / counts[-2]) / np.log(sizes[-1] / sizes[-2])
-    following = min(final, GROWTH * sizes[-1])
-    return 0.25 * counts[-1] * (following / sizes[-1]) ** max(growth, 0.0)
+    return counts[-1] * (size / sizes[-1]) ** max(growth, 0.0)

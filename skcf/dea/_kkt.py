@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from skcf._mip._adapter import Mip
-from skcf.dea._coupled import coupled_step
+from skcf.dea._coupled import UnprovedError, coupled_step
 from skcf.dea._nearest import Found
 
 # The prices that count are at least this share of all prices and profits, so that
@@ -314,13 +314,16 @@ class _Model:
         if not size:
             return
         low, high = np.where(kept, room.low, 0.0), np.where(kept, room.high, 0.0)
-        better = coupled_step(
-            np.vstack([-a / size, room.rows]),
-            np.r_[have / size, room.at_most],
-            low,
-            high,
-            self.prices,
-        )
+        try:
+            better = coupled_step(
+                np.vstack([-a / size, room.rows]),
+                np.r_[have / size, room.at_most],
+                low,
+                high,
+                self.prices,
+            )
+        except UnprovedError:
+            return
         if better is not None:
             better[np.abs(better) < 1e-9] = 0.0
             if self._reaches(better):

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skcf.dea._coupled import coupled_step, lazily
+from skcf.dea._coupled import UnprovedError, coupled_step, lazily
 from skcf.dea._facets import NEGLIGIBLE
 from skcf.dea._project import Task, cheapest_steps
 
@@ -23,19 +23,15 @@ TIE = 1e-11
 MAX_FREE = 12
 
 
-class OutOfTimeError(Exception):
-    """The deadline has passed."""
-
-
 @dataclass(frozen=True)
 class _Clock:
-    """Raises OutOfTimeError after a deadline, by ``time.monotonic``."""
+    """Raises UnprovedError after a deadline, by ``time.monotonic``."""
 
     deadline: float | None
 
     def check(self):
         if self.deadline is not None and time.monotonic() >= self.deadline:
-            raise OutOfTimeError
+            raise UnprovedError("The deadline has passed.")
 
 
 @dataclass(frozen=True)
@@ -206,7 +202,7 @@ class Nearest:
         found : list of Found
             By cost, of different sets of columns.
         bound : float
-            No plan costs less; infinite if there is none, NaN if time ran out.
+            No plan costs less; infinite if there is none, NaN if nothing is proved.
         """
         best, clock = _Menu(k, len(rooms)), _Clock(deadline)
         spaces, domain = self.halfspaces(plan, wanted), self.domain(plan)
@@ -219,7 +215,7 @@ class Nearest:
                 for inside in _supports(room, prices, k, limit):
                     with best.only(inside, number) as one:
                         _search_support(spaces, room, task, inside, prices, one, clock)
-        except OutOfTimeError:
+        except UnprovedError:
             return best.sorted(), np.nan
         found = best.sorted()
         return found, min(found[0].cost if found else np.inf, best.infimum)

@@ -70,6 +70,11 @@ def test_too_many_facets():
 
 
 def test_growth_is_foreseen():
-    assert _expected([16], [100], 1000) == 0
-    assert _expected([16, 32], [100, 400], 1000) == pytest.approx(100 * 1.4**2)
-    assert _expected([16, 32], [100, 400], 32) == 100
+    assert _expected([16], [100], 22) == 0
+    assert _expected([16, 32], [100, 400], 64) == pytest.approx(1600)
+    assert _expected([16, 32], [400, 100], 64) == 100
+
+
+def test_many_columns_are_given_up_soon():
+    plans = made(1, 40, 10, 10)
+    assert facets(plans[:, :10], plans[:, 10:], "crs", 5000) is None
