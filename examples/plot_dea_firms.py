@@ -1,7 +1,7 @@
 """
-=================================
+==================================
 Four firms and a wanted efficiency
-=================================
+==================================
 
 A firm that could do with two thirds of its inputs could use a third less of each. That
 is the textbook's answer, and seldom the easiest one. This example finds the changes of
