@@ -23,7 +23,7 @@ from skcf._model import Goal
 from skcf.costs import Cost
 from skcf.tabular import NearestUnlikeExplainer
 
-N_QUERIES = 10
+N_QUERIES = 6
 LIMIT = 30.0
 COSTS = {
     "l1": Cost(),
