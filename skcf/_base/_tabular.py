@@ -210,7 +210,7 @@ class TabularExplainer(ModelExplainer):
         return answers.take(diverse(answers.row, each, len(each), distance, apart))
 
     def _emit(self, query, row, codes):
-        return self._space.emit(query.X, row, codes)
+        return self._space.emit(query.X, row, codes, query.state.codes[row])
 
     def _reached(self, query, row, table):
         return self._judge(query, row, self._space.restore(table))

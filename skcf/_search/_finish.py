@@ -129,10 +129,16 @@ def _nearer(problem, pool):
     groups = cands.groups(values)
     lots = []
     for g in np.unique(groups[cands.value != PAD]):
+        j = values.single[g]
+        if j >= 0 and problem.space.categorical[j]:
+            continue
         who, slot = np.nonzero(groups == g)
         rows, now = cands.row[who], cands.value[who, slot]
         limit = problem.own_cost(rows, now)
         whose, ids = problem.ground.sets[g].lists(rows)
+        if j >= 0:
+            near = _may_be_nearer(problem, j, rows, now, whose, ids)
+            whose, ids = whose[near], ids[near]
         cost = problem.own_cost(rows[whose], ids)
         near = cost < limit[whose] - 1e-12
         whose, ids, cost = whose[near], ids[near], cost[near]
@@ -141,6 +147,14 @@ def _nearer(problem, pool):
         ids, whose = ids[keep := _spread(whose)], whose[keep]
         lots.append(cands.take(who[whose]).put(ids, values))
     return Candidates.concat(lots) if lots else cands.take(slice(0))
+
+
+def _may_be_nearer(problem, j, rows, now, whose, ids):
+    """Return which numbers are nearer for some price of the direction."""
+    x, code_of = problem.x[rows, j], problem.values.code_of
+    up, down = problem.cost.up[j], problem.cost.down[j]
+    reach = np.abs(code_of(now) - x) * max(up, down)
+    return np.abs(code_of(ids) - x[whose]) * min(up, down) <= reach[whose]
 
 
 def _spread(whose):

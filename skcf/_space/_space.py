@@ -146,15 +146,18 @@ class FeatureSpace:
             ]
         )
 
-    def emit(self, X, rows, codes):
+    def emit(self, X, rows, codes, before=None):
         """Return rows of the query table `X` with the changed cells of `codes`.
+
+        `before` are the codes of these rows, if they are known.
 
         Unchanged cells are the query's own, bit for bit. A column has the query's
         dtype where that can hold every value of the fitted column's domain, else
         the fitted column's.
         """
         base = container_of(X)
-        before = self.encode(X, check_missing=False)[rows]
+        if before is None:
+            before = self.encode(X, check_missing=False)[rows]
         differs = ~((codes == before) | (np.isnan(codes) & np.isnan(before)))
         taken = base.take(X, rows)
         columns = []
