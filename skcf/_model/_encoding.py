@@ -13,6 +13,7 @@ from skcf._model._lines import Lines
 
 N_TRIAL = 256
 CHUNK = 8192
+MOST_CELLS = 2**21
 
 
 class Encoding:
@@ -25,8 +26,6 @@ class Encoding:
     space : FeatureSpace
     group_of : ndarray of shape (n_encoded,)
         The group that each encoded column depends on, -1 for a constant column.
-    first : ndarray of shape (n_encoded,)
-        Any encoded row; it tells what constant columns hold.
 
     Attributes
     ----------
@@ -36,10 +35,9 @@ class Encoding:
         Value ``v`` writes ``val[ptr[v] : ptr[v + 1]]`` to the columns `col`.
     """
 
-    def __init__(self, transform, space, group_of, first):
+    def __init__(self, transform, space, group_of):
         self.transform, self.space = transform, space
-        self.group_of, self.n_encoded = group_of, len(first)
-        self._first = first
+        self.group_of, self.n_encoded = group_of, len(group_of)
         self._tabulate()
         self.lines = Lines(transform, space, group_of)
 
@@ -50,19 +48,11 @@ class Encoding:
         What the transformer raises for a mixture of values is passed on.
         """
         codes = _some_rows(space, _n_trial(space))
-        base = _dense(transform(space.decode(codes)))
-        group_of = np.full(base.shape[1], -1)
-        for g, members in enumerate(space.groups):
-            members = list(members)
-            moved = codes.copy()
-            moved[:, members] = np.roll(codes[:, members], 1, axis=0)
-            after = _dense(transform(space.decode(moved)))
-            touched = np.flatnonzero((_differs(after, base)).any(axis=0))
-            if (group_of[touched] >= 0).any():
-                return None
-            group_of[touched] = g
-        encoding = cls(transform, space, group_of, base[0])
-        return encoding if encoding._agrees(codes, base) else None
+        group_of = _owners(transform, space, codes)
+        if group_of is None:
+            return None
+        encoding = cls(transform, space, group_of)
+        return encoding if encoding._agrees(codes) else None
 
     def _tabulate(self):
         """Fill the tables: one encoded row shows a value of every group at once."""
@@ -72,15 +62,13 @@ class Encoding:
         self.default = np.zeros(self.n_encoded)
         # A model of constants has no cells at all.
         lots = [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))]
-        for begin in range(0, int(size.max()), CHUNK):
-            row = np.arange(begin, min(begin + CHUNK, int(size.max())))
+        for row in _chunks(int(size.max()), self.n_encoded):
             codes = np.empty((len(row), space.n_features))
             for g, members in enumerate(space.groups):
                 codes[:, list(members)] = values.table(g)[row % size[g]]
             encoded = sparse.csc_array(self.transform(space.decode(codes)))
-            if begin == 0:
+            if row[0] == 0:
                 self.default = _usual(encoded, owned, size)
-                self.default[self.group_of < 0] = self._first[self.group_of < 0]
                 fixed = np.flatnonzero(self.group_of < 0)
                 self.default[fixed] = encoded[[0]].toarray()[0, fixed]
             lots += self._cells_of(encoded, row, owned, size)
@@ -108,7 +96,7 @@ class Encoding:
                 cell = block[at, column]
             yield first[g] + row[new[at]], columns[column], cell
 
-    def _agrees(self, codes, base):
+    def _agrees(self, codes):
         """Tell whether tables give what the transformer gives, cell for cell."""
         space = self.space
         for turn in range(4):
@@ -119,32 +107,26 @@ class Encoding:
                     for j in range(codes.shape[1])
                 ]
             )
-            truth = _dense(self.transform(space.decode(mixed)))
-            if truth.shape != base.shape or _differs(self.rows(mixed), truth).any():
-                return False
+            for at in _chunks(len(mixed), self.n_encoded):
+                truth = _dense(self.transform(space.decode(mixed[at])))
+                rows = self._look_up(mixed[at])
+                if rows is None or truth.shape != rows.shape:
+                    return False
+                if _differs(rows, truth).any():
+                    return False
         return True
-
-    def rows(self, codes):
-        """Return the encoded form of rows of observed values, by the tables."""
-        values = self.space.values
-        out = np.tile(self.default, (len(codes), 1))
-        for g, members in enumerate(self.space.groups):
-            table = values.table(g)
-            known = {tuple(row): v for v, row in enumerate(table.tolist())}
-            keys = codes[:, list(members)].tolist()
-            ids = np.array([known[tuple(k)] for k in keys]) + values.offsets[g]
-            rep, col, val = self.cells(ids)
-            out[rep, col] = val
-        return out
 
     def known_rows(self, x):
         """Return the encoded form of rows of codes, None if it cannot be looked up.
 
         It can where values were observed in fit, or are numbers on a straight line.
         """
-        space, values = self.space, self.space.values
-        if any(column.kind == "fixed" for column in space.columns):
+        if any(column.kind == "fixed" for column in self.space.columns):
             return None
+        return self._look_up(x)
+
+    def _look_up(self, x):
+        space, values = self.space, self.space.values
         out = np.tile(self.default, (len(x), 1))
         for g, j in enumerate(values.single):
             codes = x[:, [j] if j >= 0 else list(space.groups[g])]
@@ -261,6 +243,32 @@ class EncodedQueries:
         first = np.cumsum(count[at]) - count[at]
         place = start[at][rep] + np.arange(len(rep)) - first[rep]
         return rep, col[place], encoded[owner[place], col[place]]
+
+
+def _owners(transform, space, codes):
+    """Return the group that moves each encoded column, None if two move one."""
+    size = np.maximum(np.diff(space.values.offsets), N_TRIAL)
+    width = _dense(transform(space.decode(codes[:2]))).shape[1]
+    moves = np.zeros((len(space.groups), width), dtype=bool)
+    for at in _chunks(len(codes), width):
+        base = _dense(transform(space.decode(codes[at])))
+        for g, members in enumerate(space.groups):
+            if at[0] >= size[g]:
+                continue  # all its values were seen in earlier rows
+            members, moved = list(members), codes[at]
+            moved[:, members] = codes[at - 1][:, members]
+            after = _dense(transform(space.decode(moved)))
+            moves[g] |= _differs(after, base).any(axis=0)
+        if (moves.sum(axis=0) > 1).any():
+            return None
+    return np.where(moves.any(axis=0), moves.argmax(axis=0), -1)
+
+
+def _chunks(n, width):
+    """Yield positions of as many encoded rows as may be held at once."""
+    size = int(np.clip(MOST_CELLS // max(width, 1), 2, CHUNK))
+    for begin in range(0, n, size):
+        yield np.arange(begin, min(begin + size, n))
 
 
 def _n_trial(space):
