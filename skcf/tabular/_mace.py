@@ -96,12 +96,10 @@ class MACEExplainer(TabularExplainer):
         Actions drawn from the optimised policy of a row (`B`).
 
     k_diverse : int, default=3
-        The most of several answers that change the same feature, as long as there are
-        others.
+        The most answers that change the same feature, as long as there are others.
 
     n_steps : int, default=20
-        Steps of gradient-less descent (`T`), on numbers and, with
-        ``optimizer="gld"``, on the policy.
+        Steps of gradient-less descent (`T`), on numbers and with "gld" on the policy.
 
     radius : float, default=0.25
         The largest radius of its balls, in ranges of the training rows (`R`).
@@ -110,8 +108,7 @@ class MACEExplainer(TabularExplainer):
         The smallest one (`r`).
 
     finish : bool, default=True
-        Whether the best candidates are improved by the local search that all explainers
-        share, which is not a part of the paper's method.
+        Whether the local search that explainers share follows; it is not in the paper.
 
     index : {"auto", "exact", "hnsw"}, default="auto"
         How neighbours are found: among all training rows, or by a graph of hnswlib (the
@@ -149,7 +146,6 @@ class MACEExplainer(TabularExplainer):
     See Also
     --------
     GeCoExplainer : Genetic search; its values are not limited to those of neighbours.
-    GreedyExplainer : One neighbour, one feature after another.
 
     Notes
     -----
@@ -157,9 +153,8 @@ class MACEExplainer(TabularExplainer):
     but a nearer one may exist. What differs from the paper:
 
     - All rows of a call share each model call: there is one for an epoch.
-    - Combinations of edits are repaired where rules ask for more. Values that rules
-      forbid are no edits; where neighbours offer fewer than asked for, values drawn by
-      frequency from the training rows fill up.
+    - Combinations of edits are repaired where rules ask for more. Where neighbours offer
+      fewer values that rules allow than asked for, others by frequency fill up.
     - A bin of a number stands for the middle one of the neighbours' values in it.
     - The entropy is that of the choice of features, averaged over them, as the penalty
       is. Limits keep probabilities in [0.1, 0.8], and those of values below 0.85.
@@ -352,7 +347,6 @@ class MACEExplainer(TabularExplainer):
             n_values=self.n_values,
         )
         deck = Deck(problem, edits)
-        # The finishers want to know the queries as they are.
         origin = problem.score(Candidates.unchanged(rows))
         policy = None if problem.quick else self._optimised(deck)
         pool = rescued(deck, self.max_features, self._unlike)
