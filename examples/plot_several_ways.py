@@ -1,7 +1,7 @@
 """
-==============================
+===============================
 Several ways out for one person
-==============================
+===============================
 
 One person, one model, several ways to another decision: MACE finds answers that change
 different measurements, and its policy tells which changes matter for this person.

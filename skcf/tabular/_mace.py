@@ -153,8 +153,8 @@ class MACEExplainer(TabularExplainer):
     but a nearer one may exist. What differs from the paper:
 
     - All rows of a call share each model call: there is one for an epoch.
-    - Combinations of edits are repaired where rules ask for more. Where neighbours offer
-      fewer values that rules allow than asked for, others by frequency fill up.
+    - Combinations of edits are repaired where rules ask for more. Where neighbours
+      offer too few values that rules allow, others by frequency fill up.
     - A bin of a number stands for the middle one of the neighbours' values in it.
     - The entropy is that of the choice of features, averaged over them, as the penalty
       is. Limits keep probabilities in [0.1, 0.8], and those of values below 0.85.
