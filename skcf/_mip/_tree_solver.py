@@ -7,6 +7,7 @@ from skcf._mip._score_rows import ScoreRows
 from skcf._mip._solution import Solution
 from skcf._mip._tree_branch import TreeSearch
 from skcf._mip._tree_cells import CellMaker
+from skcf._mip._tree_warm import warm_up
 from skcf.exceptions import UnsupportedConstraintError
 
 
@@ -39,6 +40,7 @@ class TreeSolver:
             raise UnsupportedConstraintError(
                 f"{rule} compares columns with too many values to be tabulated."
             )
+        warm_up()
         self.rows = ScoreRows(model, boxes.slots, boxes.values, boxes.tree)
         self._depth = None if plausible is None else plausible.depth[boxes.leaf]
         groups = space.groups
