@@ -8,10 +8,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skcf._base import GroupExplainer
 from skcf.group import (
+    ManyForOneExplainer,
     OneForAllExplainer,
     OneForManyExplainer,
+    OneForOneExplainer,
     SparseOneForManyExplainer,
 )
 from skcf.tabular import (
@@ -53,14 +54,16 @@ NOT_GENERATED = [
     "check_transformer_get_feature_names_out_pandas",
 ]
 
-OF_GROUPS = {
+# Nothing ties the rows of OneForOneExplainer by default.
+OF_GROUPS = (OneForAllExplainer, OneForManyExplainer, SparseOneForManyExplainer)
+TOGETHER = {
     "check_methods_subset_invariance": "the rows of a call are explained together",
 }
 
 
 def expected_failures(explainer):
     """Return the checks that an explainer need not pass, each with its reason."""
-    return OF_GROUPS if isinstance(explainer, GroupExplainer) else {}
+    return TOGETHER if isinstance(explainer, OF_GROUPS) else {}
 
 
 def explainers(**search):
@@ -78,6 +81,8 @@ def explainers(**search):
         PrototypeExplainer(LogisticRegression(), max_prototypes=2),
         ChannelSwapExplainer(LogisticRegression()),
         NearestUnlikeSeriesExplainer(LogisticRegression()),
+        ManyForOneExplainer(DecisionTreeClassifier(random_state=0), feature=0),
+        OneForOneExplainer(DecisionTreeClassifier(random_state=0)),
         OneForAllExplainer(DecisionTreeClassifier(random_state=0)),
         OneForManyExplainer(DecisionTreeClassifier(random_state=0), n_init=1),
         SparseOneForManyExplainer(LogisticRegression()),

@@ -207,8 +207,9 @@ class BlackBox:
         return margin
 
     def _closed(self, gap):
-        """Return gaps to a closed edge; on the edge, as far as floats tell, is in."""
-        return np.where(np.abs(gap) <= self._noise, 2 * TOLERANCE * self.scale, gap)
+        """Return gaps to a closed edge, which is in: beyond it by a digit is not."""
+        edge = (gap >= 0) & (gap <= self._noise)
+        return np.where(edge, 2 * TOLERANCE * self.scale, gap)
 
     @property
     def _noise(self):

@@ -287,6 +287,10 @@ class GeCoExplainer(TabularExplainer):
         best, level = complete(problem, best, rows, N_FINISHED)
         if k > 1:
             best = self._with_others(problem, best, pool, k)
+        else:
+            # Numbers at the boundary are the first to be turned down.
+            spare = problem.best(pool.take(pool.valid), 1)
+            best = Pool.concat([best, spare])
         answers = self._pool_answers(problem, best, k)
         answers.by_row["complete_changes"] = level
         return answers

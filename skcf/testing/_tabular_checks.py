@@ -192,7 +192,7 @@ def check_cost_and_score(setting):
     for cost in ("gower", "sparse"):
         explainer = mixed.fitted(cost=cost)
         with quiet():
-            explanation = explainer.explain(mixed.queries)
+            explanation = explainer.explain(mixed.queries, n_counterfactuals=1)
             score = explainer.score(mixed.queries)
         near = np.zeros(len(mixed.queries))
         near[explanation.row] = [1 - min(1, _gower(*p)) for p in _pairs(explanation)]

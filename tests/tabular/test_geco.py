@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from skcf.constraints import (
@@ -22,6 +23,7 @@ from skcf.constraints import (
 )
 from skcf.exceptions import CounterfactualNotFoundWarning, UnsupportedConstraintError
 from skcf.tabular import GeCoExplainer
+from tests.lending import squares
 
 
 class AtLeast(ClassifierMixin, BaseEstimator):
@@ -487,3 +489,14 @@ def test_the_first_of_several_answers_is_that_of_transform(constraints, n):
     first = several.rank == 0
     assert first.sum() > 10 and several.rank.max() == n - 1
     assert (several.counterfactuals[first] == one[several.row[first]]).all()
+
+
+@pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning")
+def test_answers_on_the_closed_edge_of_an_interval_are_not_lost():
+    # Sums of hundredths end on the edge or, by a digit, beyond it.
+    X, _ = squares(80)
+    model = FrozenEstimator(LinearRegression().fit(X, X["p"] + X["q"]))
+    explainer = GeCoExplainer(model, target=(None, 0.45), random_state=0).fit(X)
+    explained = explainer.explain(X)
+    assert (explained.status != "not_found").all()
+    assert (explained.prediction <= 0.45).all()
