@@ -7,11 +7,20 @@ from skcf._base import Answers, GroupExplainer
 from skcf._index import TrainingRows
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
-from skcf.group._centers import Centers, alternate, assign, best_observed, spread_out
+from skcf.group._centers import (
+    ROUNDS,
+    Centers,
+    alternate,
+    assign,
+    best_observed,
+    spread_out,
+)
 from skcf.group._shared_layers import shared_layers
 from skcf.group._shared_trees import SharedTreeSolver
 
 MAX_PAIRS = 1_000_000
+# Steps from each start before the starts are compared.
+FEW_ROUNDS = 6
 
 
 class CenterExplainer(GroupExplainer):
@@ -247,24 +256,39 @@ class CenterExplainer(GroupExplainer):
     def _moved(self, group, n, n_init):
         """Return the best Centers of Lloyd's steps from several starts."""
         codes, price = self._observed(group)
-        best = None
+        best, open_, known = None, False, {}
+
+        def locate(rows):
+            # Most steps leave most clusters as they are.
+            key = np.asarray(rows).tobytes()
+            if key not in known:
+                known[key] = self._located(group, rows)[0]
+            return known[key]
+
+        def improved(points, rounds):
+            return alternate(
+                points,
+                lambda points: self._prices(group, points),
+                locate,
+                group.weight,
+                group.apart,
+                lambda: group.meter.expired,
+                rounds,
+            )
+
         for turn in range(n_init):
             seed = np.bitwise_xor.reduce(group.seed) + np.uint64(1000 * turn)
             start = spread_out(price, n, seed)
             if not len(start):
                 break
-            found, _ = alternate(
-                codes[start],
-                lambda points: self._prices(group, points),
-                lambda rows: self._located(group, rows)[0],
-                group.weight,
-                group.apart,
-                lambda: group.meter.expired,
-            )
+            found, trace = improved(codes[start], FEW_ROUNDS)
             if best is None or found.rank < best.rank:
-                best = found
+                best, open_ = found, len(trace) > FEW_ROUNDS
             if group.meter.expired:
                 break
+        if best is not None and open_:
+            # Only the best of the starts goes on to the end.
+            best, _ = improved(best.codes, ROUNDS)
         if best is None:
             best = Centers(codes[:0], np.full(len(group.x), -1), 0.0)
         return best

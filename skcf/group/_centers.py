@@ -101,7 +101,7 @@ def _assign_apart(price, weight, apart):
     return out
 
 
-def alternate(codes, prices, locate, weight, apart, expired):
+def alternate(codes, prices, locate, weight, apart, expired, rounds=ROUNDS):
     """Improve centers until the assignment stays: Lloyd's steps.
 
     Parameters
@@ -115,6 +115,8 @@ def alternate(codes, prices, locate, weight, apart, expired):
         None.
     weight, apart : as of `assign`
     expired : callable
+    rounds : int
+        The most steps.
 
     Returns
     -------
@@ -126,7 +128,7 @@ def alternate(codes, prices, locate, weight, apart, expired):
     taken, total = assign(price, weight, apart)
     best = Centers(codes, taken, total)
     trace = [total]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         if expired():
             break
         codes = best.codes.copy()

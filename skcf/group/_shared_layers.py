@@ -9,9 +9,11 @@ from skcf._mip._linear import LinearSolver
 from skcf._mip._pieces import Pieces
 from skcf._mip._program import meets
 from skcf._mip._relu import ReluSolver
+from skcf._mip._variables import MAX_STEPS
 from skcf._model._dense import Layers
 from skcf.constraints._bind import holds
 from skcf.group._shared_costs import SharedCosts
+from skcf.group._shared_fill import Range, Values, cheapest
 from skcf.group._shared_pieces import MAX_LISTED, SharedPieces
 from skcf.group._shared_program import SharedProgram
 
@@ -185,7 +187,48 @@ class SharedLinearSolver(SharedLayers, LinearSolver):
     """Shared points of linear models."""
 
     def _closed_form(self, case, rows):
-        return None
+        """Find the values of one row that reach it most cheaply."""
+        if len(rows.least) != 1 or rows.nu is not None or self.rules.joint:
+            return None
+        constant, own = self.inputs.own(case.encoded)
+        factors = rows.factors[0]
+        parts = [
+            self._part(g, p, own[g], factors, case) for g, p in enumerate(case.pieces)
+        ]
+        if any(part is None for part in parts):
+            return None
+        found = cheapest(parts, float(rows.least[0] - constant @ factors))
+        if found is None or found[0] is None:
+            return found
+        codes, choices = case.x.copy(), found[0]
+        for p, (part, *_), choice in zip(case.pieces, parts, choices, strict=True):
+            if isinstance(part, Range):
+                column = self.space.columns[p.columns[0]]
+                number = column.snap(np.array(choice))
+                codes[p.columns[0]] = np.clip(number, part.low, part.high)
+            else:
+                codes[list(p.columns)] = p.low[choice]
+        return codes, *found[1:]
+
+    def _part(self, g, pieces, own, factors, case):
+        """Return a group as a part of a row, None where it is not simple enough."""
+        low, slope = self.inputs.table(g, pieces, own)
+        if not pieces.interval.any():
+            return Values(low @ factors, case.shared.of(g, pieces.low)), None, None
+        if not pieces.plain:
+            return None
+        number, steep = case.shared.number(g), float(slope @ factors)
+        bottom, top = float(pieces.low[0, 0]), float(pieces.high[0, 0])
+        base = float(low[0] @ factors) - steep * bottom
+        if steep == 0.0:
+            # Of no use for the row: as it is cheapest.
+            at = float(case.x[pieces.columns[0]])
+            return Range(number, at, at, base - at, 1.0), None, None
+        step = pieces.step
+        if step is not None and (top - bottom) / step > MAX_STEPS:
+            step = None
+        snap = None if step is None else self.space.columns[pieces.columns[0]].snap
+        return Range(number, bottom, top, base, steep), snap, step
 
 
 class SharedReluSolver(SharedLayers, ReluSolver):

@@ -165,7 +165,7 @@ def test_cost_never_rises_from_step_to_step():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("skcf.group._center_explainer.alternate", watched)
         explained = explainer.explain(X[model.predict(X) == 0][:40])
-    assert len(traces) == 5
+    assert len(traces) in (5, 6)  # The best may go on.
     assert all((np.diff(trace) <= 1e-9).all() for trace in traces)
     assert explained.details.total_cost == pytest.approx(min(t[-1] for t in traces))
 
