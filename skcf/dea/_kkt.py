@@ -21,6 +21,7 @@ SMALLEST = 1e-6
 # Solutions this near to what is proved are optimal.
 GAP = 1e-6
 MAX_ROUNDS = 40
+TIGHT, LOOSE = 1e-8, 1e-6
 N_TANGENTS = 6
 EFFICIENT = 1e-9
 
@@ -59,8 +60,13 @@ class Complementary:
                 if (room.low > room.high).any():
                     continue
                 top = np.inf if best is None else best.cost
-                model = _Model(self, plan, wanted, room, prices, limit, taken, k > 1)
-                one, low = model.solve(number, top, deadline)
+                given = (plan, wanted, room, prices, limit, taken, k > 1)
+                one, low = _Model(self, *given).solve(number, top, deadline)
+                if one is None and not np.isfinite(top):
+                    # HiGHS 1.16 calls programs impossible that are not: ask again.
+                    model = _Model(self, *given, tolerance=LOOSE)
+                    one, other = model.solve(number, top, deadline)
+                    low = _least(low, other) if one is None else np.nan
                 bound = _least(bound, low)
                 if one is not None and one.cost < top:
                     best = one
@@ -91,11 +97,22 @@ def _holds_home(room):
 class _Model:
     """The program of one unit in one room."""
 
-    def __init__(self, search, plan, wanted, room, prices, limit, taken, named):
+    def __init__(
+        self,
+        search,
+        plan,
+        wanted,
+        room,
+        prices,
+        limit,
+        taken,
+        named,
+        tolerance=TIGHT,
+    ):
         self.search, self.wanted, self.room, self.prices = search, wanted, room, prices
         self.start = np.concatenate(search.technology.split(plan))
-        # With tolerances this tight, the presolving of HiGHS 1.16 loses solutions.
-        self.mip = Mip(presolve=False)
+        # With presolving, or tighter tolerances, HiGHS 1.16 loses solutions.
+        self.mip = Mip(presolve=False, tolerance=tolerance)
         n = int(search.free.sum())
         farthest = np.maximum(self.start[search.free], 1.0)
         largest = np.hstack([search.x, search.y]).max(axis=0)[search.free]
@@ -273,19 +290,20 @@ class _Model:
                 return best, np.nan
             outcome = self.mip.solve(time_limit=left, gap=GAP / 10)
             if outcome.values is None:
-                if outcome.status == "infeasible":
-                    return best, np.inf if best is None else best.cost
-                return best, np.nan
+                none = outcome.status == "infeasible" and best is None
+                return best, np.inf if none else np.nan
             bound = max(bound, np.nan_to_num(outcome.bound, nan=-np.inf))
             for steps in self._candidates(outcome.values):
                 cost = float(self.prices.of_steps(steps))
                 if best is None or cost < best.cost:
                     best = Found(cost, steps, -1, number)
-            done = min(best.cost if best else np.inf, top) - bound
             if outcome.status != "optimal":
                 return best, np.nan
-            if done <= GAP * max(abs(bound), 1e-6) or not self.squares:
-                return best, best.cost if best else np.nan
+            least = min(best.cost if best else np.inf, top)
+            if least - bound <= GAP * max(abs(bound), 1e-6):
+                return best, least
+            if not self.squares:
+                return best, np.nan
             for move, square in self.squares:
                 at = self.mip.value(move, outcome.values)
                 self._tangent(move, square, at)

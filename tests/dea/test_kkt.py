@@ -6,16 +6,30 @@ from skcf.dea import DEATargetExplainer
 from tests.dea.units import LIMIT, TECHNOLOGIES, efficiency
 
 
-def test_no_solution_is_lost():
-    # Presolved with tight tolerances, the program of the third unit loses its optimum.
-    rng = np.random.default_rng(1)
-    rng.integers(3, 9), rng.integers(1, 4), rng.integers(1, 3)
-    units = np.hstack([rng.uniform(0.2, 1, (5, 2)), rng.uniform(0.2, 1, (5, 2))])
-    params = {"inputs": [0, 1], "outputs": [2, 3], "change": "outputs"}
-    params |= {"measure": "output", "cost": Cost(l1=0.0, l2=0.5), "efficiency": 0.9}
-    exact = DEATargetExplainer(**params).fit(units).explain(units[2:3])
-    program = DEATargetExplainer(**params, max_facets=0).fit(units)
-    assert program.explain(units[2:3]).cost == pytest.approx(exact.cost, rel=1e-5)
+@pytest.mark.parametrize(
+    ("seed", "shape", "row", "cost"),
+    [
+        # Presolved with tight tolerances, this program loses its optimum.
+        (1, (5, 2, 2), 2, Cost(l1=0.0, l2=0.5)),
+        # With the tightest ones, HiGHS ends with an error, or calls it impossible.
+        (106, (6, 3, 1), 0, Cost(l1=0.2, l2=0.5, linf=0.3)),
+    ],
+)
+def test_no_solution_is_lost(seed, shape, row, cost):
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(3, 9), rng.integers(1, 4), rng.integers(1, 3)
+    assert drawn == shape
+    n, n_inputs, n_outputs = shape
+    units = np.hstack(
+        [rng.uniform(0.2, 1, (n, n_inputs)), rng.uniform(0.2, 1, (n, n_outputs))]
+    )
+    columns = list(range(n_inputs + n_outputs))
+    params = {"inputs": columns[:n_inputs], "outputs": columns[n_inputs:]}
+    params |= {"change": "outputs", "measure": "output", "efficiency": 0.9}
+    exact = DEATargetExplainer(**params, cost=cost).fit(units)
+    expected = exact.explain(units[[row]]).cost
+    program = DEATargetExplainer(**params, cost=cost, max_facets=0).fit(units)
+    assert program.explain(units[[row]]).cost == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("kind", TECHNOLOGIES)
