@@ -7,7 +7,7 @@ since PuLP 3.3 calls a run that was cut off by time optimal.
 
 import numpy as np
 
-from skcf._mip._highs import Outcome, Solver
+from skcf._mip._highs import TOLERANCE, Outcome, Solver
 
 
 class Mip:
@@ -19,10 +19,12 @@ class Mip:
     ----------
     presolve : bool, default=True
         Whether HiGHS may rewrite the program first.
+    tolerance : float, default=1e-9
+        How far integers may be from whole, and rows from their bounds.
     """
 
-    def __init__(self, presolve=True):
-        self.presolve = presolve
+    def __init__(self, presolve=True, tolerance=TOLERANCE):
+        self.presolve, self.tolerance = presolve, tolerance
         # Imported late: most explainers never need it.
         import pulp
 
@@ -172,7 +174,7 @@ class Mip:
     def _hand_over(self):
         """Give HiGHS the columns and rows that it does not have, and the objective."""
         if self._solver is None:
-            self._solver = Solver(self.presolve)
+            self._solver = Solver(self.presolve, self.tolerance)
         n_columns, n_rows = self._handed
         self._handed = len(self.variables), len(self._rows)
         if n_columns < len(self.variables):

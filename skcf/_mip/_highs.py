@@ -78,9 +78,11 @@ class Solver:
     ----------
     presolve : bool, default=True
         Whether HiGHS may rewrite the program first.
+    tolerance : float, default=TOLERANCE
+        How far integers may be from whole, and rows from their bounds.
     """
 
-    def __init__(self, presolve=True):
+    def __init__(self, presolve=True, tolerance=TOLERANCE):
         import highspy
 
         self._api = highspy
@@ -89,9 +91,9 @@ class Solver:
         self.integer = np.empty(0, dtype=bool)
         self.offset, self.unit = 0.0, 1.0
         self.presolve = presolve
-        for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance"):
+        self.highs.setOptionValue("mip_feasibility_tolerance", tolerance)
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
             self.highs.setOptionValue(name, TOLERANCE)
-        self.highs.setOptionValue("dual_feasibility_tolerance", TOLERANCE)
         if not presolve:
             self.highs.setOptionValue("presolve", "off")
 
