@@ -69,7 +69,7 @@ def explain(data, X, y, label, options, mixtures):
         explainer = ChannelSwapExplainer(
             model, channel_axis=1, strategy=strategy, random_state=0
         )
-        few = queries if mixtures else queries[:3]
+        few = queries if mixtures or strategy == "policy" else queries[:2]
         yield measure(data, f"swaps: {strategy}", explainer, model, X, few)[1]
 
 

@@ -210,7 +210,8 @@ class SeriesExplainer(ModelExplainer):
         return self._space.container.kind == "array"
 
     def _block_size(self):
-        return int(np.clip(2**28 // (8 * self._space.n_features), 1, 1024))
+        # Up to some 128 series are written out at once for each that is explained.
+        return int(np.clip(2**28 // (8 * 128 * self._space.n_features), 1, 1024))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

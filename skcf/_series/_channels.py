@@ -6,6 +6,7 @@ from skcf._series._mixture import better
 
 N_GREEDY = 8
 N_ATOMS = 48
+MAX_CHANNELS = 48
 MAX_CELLS = 50_000_000
 STEPS = 20_000
 
@@ -85,20 +86,28 @@ def _single_channels(task, atoms):
 
 
 def _two_channels(task, atoms, best):
-    """Return the cheapest mixtures of one prototype in two channels."""
-    pairs = np.column_stack(np.triu_indices(task.n_channels, 1))
+    """Return the cheapest mixtures of one prototype in two channels.
+
+    Of more than `MAX_CHANNELS`, those whose swaps gain most are paired.
+    """
+    few = min(MAX_CHANNELS, task.n_channels)
+    pairs = np.column_stack(np.triu_indices(few, 1))
     found = []
     for b in atoms.near:
         limit = task.limit(best, 2)
         if limit <= 0 or task.meter.expired:
             break
+        D, top = atoms.of(b), np.arange(task.n_channels)
+        if few < task.n_channels:
+            gains = task.gauge.margins(task.x + D)
+            top = np.argsort(-gains, kind="stable")[:few]
         point, _, _ = task.gauge.triangles(
-            task.quadratic, task.x, atoms.of(b), pairs, limit, task.meter, task.tol,
+            task.quadratic, task.x, D[top], pairs, limit, task.meter, task.tol,
             simplex=False, most=STEPS,
         )  # fmt: skip
         if point is not None:
             i, k, a, c = point
-            mixture = task.mixture(atoms.weights([(b, i, a), (b, k, c)]))
+            mixture = task.mixture(atoms.weights([(b, top[i], a), (b, top[k], c)]))
             if mixture is not None:
                 found.append(mixture)
                 best = better(best, mixture)

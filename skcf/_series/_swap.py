@@ -19,6 +19,7 @@ N_FINISHED = 4
 N_CHAINS = 10
 N_STEPS = 60
 SURE = 0.95
+MAX_CELLS = 2**24
 
 
 class Swaps:
@@ -49,8 +50,14 @@ class Swaps:
         return np.where(mask[:, self.part], taken, self.rays.x[row])
 
     def margins(self, row, slot, mask):
-        """Return the margins of candidates."""
-        return self.rays.margins(row, self.codes(row, slot, mask))
+        """Return the margins of candidates; not all are written out at once."""
+        step = max(1, MAX_CELLS // self.rays.x.shape[1])
+        out = np.empty(len(row))
+        for begin in range(0, len(row), step):
+            at = slice(begin, begin + step)
+            codes = self.codes(row[at], slot[at], mask[at])
+            out[at] = self.rays.margins(row[at], codes)
+        return out
 
     def passes(self, margin):
         """Return which margins are those of the target."""
