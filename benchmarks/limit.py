@@ -3,7 +3,8 @@
     SKCF_DATA=folder python benchmarks/limit.py
 
 The whole time of a transform over the time that the pipeline itself takes to score the
-same distinct candidates in one batch. Below 1, searching costs less than scoring.
+same distinct candidates in one batch. Below 1, searching costs less than scoring. The
+queries and the answers are put through the pipeline on top of that, to judge them.
 """
 
 import numpy as np
@@ -47,6 +48,22 @@ def models():
     yield "black box (SVC)", SVC()
 
 
+def ratio_of(name, explainer, fitted, queries):
+    """Return a line of the table."""
+    search, _ = seconds(lambda: explainer.transform(queries))
+    table = candidates_of(explainer, queries)
+    ask = getattr(fitted, explainer._model.method)
+    score, _ = seconds(lambda: ask(table))
+    return {
+        "model": name,
+        "queries": len(queries),
+        "ms a query": 1000 * search / len(queries),
+        "rows a query": len(table) / len(queries),
+        "scoring ms a query": 1000 * score / len(queries),
+        "ratio": search / score,
+    }
+
+
 def main():
     X, y = adult(8000)
     rows = []
@@ -58,21 +75,11 @@ def main():
         ).fit(X, y)
         if "black box" in name:
             explainer._model.view = None
-        queries = X[fitted.predict(X) == 0].head(50)
+        queries = X[fitted.predict(X) == 0]
         explainer.transform(queries.head(2))
-        search, _ = seconds(lambda e=explainer, q=queries: e.transform(q))
-        table = candidates_of(explainer, queries)
-        ask = getattr(fitted, explainer._model.method)
-        score, _ = seconds(lambda a=ask, t=table: a(t))
-        rows.append(
-            {
-                "model": name,
-                "ms a query": 1000 * search / len(queries),
-                "rows a query": len(table) / len(queries),
-                "scoring ms a query": 1000 * score / len(queries),
-                "ratio": search / score,
-            }
-        )
+        for n in (1, 50):
+            rows.append(ratio_of(name, explainer, fitted, queries.head(n)))
+            print(rows[-1], flush=True)
     report("limit", rows)
 
 
