@@ -5,7 +5,7 @@ import pytest
 
 OPTIONAL = ["matplotlib", "hnswlib", "xgboost", "lightgbm", "tslearn", "shap", "numba"]
 ROOMS = ["skcf", "skcf.tabular", "skcf.constraints", "skcf.costs", "skcf.display"]
-ROOMS += ["skcf.metrics", "skcf.datasets", "skcf.timeseries"]
+ROOMS += ["skcf.metrics", "skcf.datasets", "skcf.timeseries", "skcf.dea"]
 
 
 def run(code):
