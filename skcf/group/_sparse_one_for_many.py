@@ -6,12 +6,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from skcf._base import Answers, GroupExplainer
+from skcf._mip._tree_solver import TreeSolver
+from skcf._model._dense import Layers
+from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
+from skcf.group._exact_oracle import wanted_goals
+from skcf.group._layer_oracle import LayerOracle, ListedReluSolver
 from skcf.group._linear_oracle import LinearOracle
 from skcf.group._linear_scores import is_linear, needs, parts
 from skcf.group._menu import Menu
 from skcf.group._shared_changes import cover, serviceable
 from skcf.group._texts import change_of, native, rule_text, telling_features
+from skcf.group._tree_oracle import TreeOracle
 
 
 class SparseOneForManyExplainer(GroupExplainer):
@@ -24,8 +30,9 @@ class SparseOneForManyExplainer(GroupExplainer):
     Parameters
     ----------
     estimator : estimator
-        A linear classifier or regressor of scikit-learn, behind any preprocessing that
-        works column by column; a fitted one is passed as ``FrozenEstimator(model)``.
+        A linear model, a tree, an ensemble of trees or a network of rectified linear
+        units, a classifier or a regressor, behind any preprocessing that works column
+        by column; a fitted one is passed as ``FrozenEstimator(model)``.
 
     max_features : int, default=3
         The most features that the change of a cluster sets.
@@ -33,7 +40,8 @@ class SparseOneForManyExplainer(GroupExplainer):
     n_bins : int, default=None
         Rows agree on a numeric column where they fall in the same of this many bins,
         with quantiles of the training rows as edges; None asks for equal values. A row
-        keeps its own value in a column that its cluster does not change.
+        keeps its own value in a column that its cluster does not change. Linear models
+        alone take bins: under others rows have to become one point.
 
     max_clusters : int, default=200_000
         The most clusters to look at. Beyond, the result is not proved.
@@ -72,7 +80,9 @@ class SparseOneForManyExplainer(GroupExplainer):
     possible because a larger cluster forces more changes; one set cover follows. Where
     that runs to its end the number of clusters is proved to be the least. The change
     of each chosen cluster is the cheapest for its rows; the choice among covers of
-    equal size is not optimised.
+    equal size is not optimised. Whether a cluster has a shared change is added up for
+    linear models; for trees and networks an exact search of the model is asked, with
+    the features on which the rows differ free and at most so many others changed.
 
     References
     ----------
@@ -168,17 +178,13 @@ class SparseOneForManyExplainer(GroupExplainer):
     # -- fit ----------------------------------------------------------------------
 
     def _fit_search(self, X):
-        if not is_linear(self._model):
-            raise TypeError(
-                f"{type(self).__name__} takes linear models behind a preprocessing "
-                f"that works column by column; got {self.estimator!r}."
-            )
-        if self.threshold is not None and len(self.classes_) > 2:
+        if self.threshold is not None and len(getattr(self, "classes_", ())) > 2:
             raise ValueError(
-                f"threshold={self.threshold} with {len(self.classes_)} classes makes "
-                "no linear problem; expected None."
+                f"threshold={self.threshold} with {len(self.classes_)} classes is not "
+                "taken; expected None."
             )
         self._check_rules(self._rules)
+        self._exact = None if is_linear(self._model) else self._solver()
         self._edges = {}
         if self.n_bins is not None:
             codes = self._space.encode(X)
@@ -189,6 +195,27 @@ class SparseOneForManyExplainer(GroupExplainer):
                     known = known[~np.isnan(known)]
                     if len(known):
                         self._edges[g] = np.unique(np.quantile(known, shares))
+
+    def _solver(self):
+        """Return what searches a model that is not linear."""
+        kernel = getattr(self._model.view, "kernel", None)
+        made = None
+        if isinstance(kernel, FlatTrees):
+            made = TreeSolver
+        elif isinstance(kernel, Layers) and kernel.activation == "relu":
+            made = ListedReluSolver
+        if made is None:
+            raise TypeError(
+                f"{type(self).__name__} takes linear models, trees and ensembles of "
+                "trees, and networks of rectified linear units, behind a preprocessing "
+                f"that works column by column; got {self.estimator!r}."
+            )
+        if self.n_bins is not None:
+            raise ValueError(
+                f"n_bins={self.n_bins} takes a linear model: under another one rows "
+                "that differ within a bin do not become one point; expected None."
+            )
+        return made(self._model, self._space, self._rules, self._cost)
 
     def _check_rules(self, rules):
         for part in rules.joint:
@@ -226,6 +253,7 @@ class SparseOneForManyExplainer(GroupExplainer):
             self.max_clusters,
             lambda: meter.expired,
         )
+        complete &= all(oracle.sure for _, oracle in outcomes)
         table = [menu.costs(problem, rows, g) for g in range(len(menu.ids))]
 
         def costs(some):
@@ -254,6 +282,14 @@ class SparseOneForManyExplainer(GroupExplainer):
 
     def _outcomes(self, problem, rows, menu):
         """Return (rows, oracle) for every outcome that some rows may go to."""
+        if self._exact is not None:
+            kind = TreeOracle if isinstance(self._exact, TreeSolver) else LayerOracle
+            goals = wanted_goals(problem.model, problem.goal.take(rows))
+            known = problem, rows, menu
+            return [
+                (some, kind(*known, goal, self.max_features, self._exact))
+                for some, goal in goals
+            ]
         scores, own, constant = parts(problem, rows, menu)
         outcomes = []
         for some, direction, need in needs(problem.model, problem.goal.take(rows)):

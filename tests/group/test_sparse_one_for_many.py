@@ -5,8 +5,12 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -194,7 +198,88 @@ def test_rules_that_are_refused_are_named(constraints):
         explainer.fit(X, y)
 
 
-def test_models_that_are_not_linear_are_refused():
+def test_models_without_an_exact_search_are_refused():
     X, y = table(0)
-    with pytest.raises(TypeError, match="DecisionTreeClassifier"):
-        SparseOneForManyExplainer(DecisionTreeClassifier()).fit(X, y)
+    with pytest.raises(TypeError, match="KNeighborsClassifier"):
+        SparseOneForManyExplainer(KNeighborsClassifier()).fit(X, y)
+    with pytest.raises(ValueError, match="n_bins=3"):
+        SparseOneForManyExplainer(DecisionTreeClassifier(), n_bins=3).fit(X, y)
+
+
+MODELS = {
+    "forest": lambda seed: RandomForestClassifier(6, max_depth=4, random_state=seed),
+    "boosting": lambda seed: GradientBoostingClassifier(
+        n_estimators=6, random_state=seed
+    ),
+    "network": lambda seed: MLPClassifier(
+        (4,), solver="lbfgs", max_iter=60, random_state=seed
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rules, may", RULES, ids=["none", "row", "must", "both"])
+def test_fewest_clusters_of_models_that_are_searched(kind, seed, rules, may):
+    X, y = table(seed)
+    X = np.vstack([X, np.repeat(LEVELS, 4).reshape(-1, 4)])
+    model = MODELS[kind](seed).fit(X[:40], y)
+    most = 1 + seed % 3
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model), max_features=most, constraints=rules
+    ).fit(X)
+    rows = X[np.random.default_rng(seed).choice(40, 6, replace=False)]
+    explained = explainer.explain(rows)
+    k, alive = fewest_by_trial(model.predict, rows, may, most)
+    assert explained.details.n_clusters == k == explained.details.lower_bound
+    assert set(explained.row) == alive
+    assert explained.optimal.all()
+    told = explained.counterfactuals
+    assert ((told != rows[explained.row]).sum(axis=1) <= most).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", MODELS)
+def test_each_searched_change_is_the_cheapest(kind):
+    X, y = table(3)
+    X = np.vstack([X, np.repeat(LEVELS, 4).reshape(-1, 4)])
+    model = MODELS[kind](0).fit(X[:40], y)
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model), max_features=2, target=1
+    ).fit(X)
+    rows = X[model.predict(X) == 0][:8]
+    explained = explainer.explain(rows)
+    points = everything(4)
+    points = points[model.predict(points) == 1]
+    for c in range(explained.details.n_clusters):
+        mine = np.flatnonzero(explained.details.assignment == c)
+        total = [
+            np.abs(rows[mine] - v).sum() / 2 / 4
+            for v in points
+            if serves(v, rows[mine], lambda x, v: True, 2)
+        ]
+        cost = explained.cost[np.isin(explained.row, mine)].sum()
+        assert cost == pytest.approx(min(total), abs=1e-12)
+
+
+def test_classes_of_a_forest_with_categories():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "a": random.integers(0, 4, 150),
+            "b": pd.Categorical(random.choice(["u", "v", "w"], 150)),
+            "c": random.integers(0, 3, 150).astype(float),
+        }
+    )
+    y = np.digitize(X["a"] + 2 * (X["b"] == "v") - X["c"], [0, 2])
+    model = make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough"),
+        RandomForestClassifier(8, max_depth=4, random_state=0),
+    )
+    explained = (
+        SparseOneForManyExplainer(model, max_features=2).fit(X, y).explain(X[:12])
+    )
+    assert (explained.status == "found").all() and explained.optimal.all()
+    before = explained.prediction_before[explained.row]
+    assert (explained.prediction != before).all()
