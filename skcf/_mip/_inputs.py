@@ -8,6 +8,7 @@ from skcf._mip._pieces import pieces_of
 # A number that is not encoded by a straight line is listed value by value.
 MAX_LISTED = 5_000
 STRAIGHT = 1e-9
+CHUNK = 512
 
 
 class Inputs:
@@ -32,6 +33,11 @@ class Inputs:
         for g, members in enumerate(self.space.groups):
             self._base[list(members)] = self.space.values.table(g)[0]
         self._lines = [self._line(g) for g in range(len(self.space.groups))]
+        # What observed values add, where that is no line.
+        self._known = [
+            self.added(g, self.space.values.table(g)) if line is None else None
+            for g, line in enumerate(self._lines)
+        ]
 
     def encode(self, codes):
         """Return the encoded rows of codes."""
@@ -45,12 +51,18 @@ class Inputs:
 
     def added(self, g, codes):
         """Return what rows of codes of a group add, of shape (n, n_sums)."""
-        rows = np.tile(self._base, (len(codes), 1))
-        rows[:, list(self.space.groups[g])] = codes
         owned = self._owned[g]
+        out = np.zeros((len(codes), self.weight.shape[1]))
         if not len(owned):
-            return np.zeros((len(codes), self.weight.shape[1]))
-        return self.encode(rows)[:, owned] @ self.weight[owned]
+            return out
+        # Encoded rows may be wide: a column for each of thousands of categories.
+        for begin in range(0, len(codes), CHUNK):
+            some = codes[begin : begin + CHUNK]
+            rows = np.tile(self._base, (len(some), 1))
+            rows[:, list(self.space.groups[g])] = some
+            cells = self.encode(rows)[:, owned]
+            out[begin : begin + CHUNK] = cells @ self.weight[owned]
+        return out
 
     def _line(self, g):
         """Return (intercept, slope) of a number that is encoded by a straight line."""
@@ -114,8 +126,13 @@ class Inputs:
         if line is None:
             rest = np.arange(len(pieces)) != pieces.home
             out = np.tile(own, (len(pieces), 1))
-            if rest.any():
-                out[rest] = self.added(g, pieces.low[rest])
+            codes = pieces.low[rest]
+            ids = self.space.values.find(g, codes)
+            at = np.maximum(ids - self.space.values.offsets[g], 0)
+            values = self._known[g][at]
+            if (ids < 0).any():
+                values[ids < 0] = self.added(g, codes[ids < 0])
+            out[rest] = values
             return out, None
         intercept, slope = line
         codes = np.nan_to_num(pieces.low[:, 0])

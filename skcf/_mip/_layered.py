@@ -198,6 +198,12 @@ class LayeredSolver:
 
     def _accepted(self, case, codes):
         """Tell whether rules and model accept an answer."""
+        key = codes.tobytes()
+        if key not in case.judged:
+            case.judged[key] = self._judged(case, codes)
+        return case.judged[key]
+
+    def _judged(self, case, codes):
         x, cf = case.x[None, :], codes[None, :]
         if not self.rules.holds(x, cf, np.array([case.lifted]))[0]:
             return False
@@ -253,6 +259,7 @@ class Case:
     callback: object
     accept: object
     excluded: list = field(default_factory=list)
+    judged: dict = field(default_factory=dict)
     said: tuple = (np.inf, -np.inf)
     which: int = 0
     known: np.ndarray | None = None
