@@ -134,7 +134,7 @@ class GeCoExplainer(TabularExplainer):
       of them where there are no more than `m`.
     - Equal candidates count once, so the `k` fittest are distinct.
     - Where nothing was found, the search starts again from the nearest training rows
-      that are in the target.
+      that are in the target. With a `time_limit` two of these are scored first.
     - The finish tries all single changes to observed values, then combinations that are
       composed from the gains of values as fitted to all that was scored; it undoes
       needless changes, tries nearer values of what was changed, and moves numbers to
