@@ -28,7 +28,14 @@ class LinearOracle:
     must : ndarray of bool of shape (n_rows, n_features)
         Features that have to change.
     most : int
+
+    Attributes
+    ----------
+    sure : bool
+        Whether no answer was cut off by time.
     """
+
+    sure = True
 
     def __init__(self, scores, own, need, allowed, must, most):
         self.scores, self.own, self.allowed = scores, own, allowed
