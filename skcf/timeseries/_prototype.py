@@ -23,6 +23,7 @@ from skcf._series import (
 )
 
 ROUNDING = 1e-6
+NOTHING = 1e-12
 
 
 class PrototypeExplainer(SeriesExplainer):
@@ -253,6 +254,9 @@ class PrototypeExplainer(SeriesExplainer):
 
     def _fit_search(self):
         self._reader = read_model(self._model, self._space, self._train)
+        # What is nothing, compared with the squared distances between series.
+        spread = self._train - self._train.mean(axis=0)
+        self._slack = NOTHING * self.lambda_2 * float((spread**2).sum(axis=1).mean())
         if getattr(self._reader, "compiled", False):
             # Sums of trees do not depend on how rows are grouped.
             self._model.view = self._reader
@@ -300,7 +304,8 @@ class PrototypeExplainer(SeriesExplainer):
                 found.add(i, self._mixtures(task), pool)
             else:
                 mixtures, bound = self._proved(task)
-                found.add(i, mixtures, pool, self._whole(bound), self.tol)
+                bound = self._whole(bound)
+                found.add(i, mixtures, pool, bound, self.tol, self._slack)
             found.cut[i] = task.meter.cut
 
     def _mixtures(self, task):
@@ -362,14 +367,15 @@ class _Found:
         self.weights.append(weights)
         self.optimal.append(optimal)
 
-    def add(self, row, mixtures, pool, bound=np.nan, tol=0.0):
+    def add(self, row, mixtures, pool, bound=np.nan, tol=0.0, slack=0.0):
         """Take note of the mixtures of a row, and of what is proved of its cost."""
         if mixtures and np.isfinite(bound):
             bound = min(bound, mixtures[0].cost)
             self.bound[row] = bound
         for rank, m in enumerate(mixtures):
             # Rounded to single precision, a series costs a few parts in 1e8 more.
-            proved = rank == 0 and bound >= m.cost * (1 - tol - ROUNDING)
+            least = m.cost * (1 - tol - ROUNDING) - slack
+            proved = rank == 0 and bound >= least
             at = m.support
             self.put(row, m.codes, m.cost, pool[at], m.weights[at], bool(proved))
 

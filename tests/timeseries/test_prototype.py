@@ -1,4 +1,5 @@
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -271,3 +272,35 @@ def test_queries_have_the_shape_of_fit():
     explainer = PrototypeExplainer(model).fit(X, X[:, 0, 0] > 0)
     with pytest.raises(ValueError, match=r"shape \(3, 2\)"):
         explainer.transform(X[:, :, :1])
+
+
+@pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_boosted_trees_are_searched_exactly(package, dtype):
+    library = pytest.importorskip(package)
+    X, y = series(10, n=60, n_times=6)
+    X = X.astype(dtype)
+    if package == "xgboost":
+        model = library.XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1)
+    else:
+        model = library.LGBMClassifier(n_estimators=10, n_jobs=1, verbose=-1)
+    model.fit(X, y)
+    explainer = PrototypeExplainer(FrozenEstimator(model), max_prototypes=2).fit(X)
+    explanation = explainer.explain(X[:15])
+    assert explanation.optimal.all()
+    told = model.predict(explanation.counterfactuals)
+    assert (told != model.predict(X[:15])).all()
+    # No point of the lines is cheaper than the bound.
+    now, mu = model.predict(X), np.linspace(0, 1, 101)[:, None]
+    for r, bound in zip(explanation.row[:5], explanation.lower_bound, strict=False):
+        for prototype in X[now != now[r]][:10]:
+            line = (X[r] + mu * (prototype - X[r])).astype(dtype)
+            hits = line[model.predict(line) != now[r]]
+            assert (((hits - X[r]) ** 2).sum(axis=1) >= bound * (1 - 1e-5)).all()
+
+
+def test_dtw_without_tslearn_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tslearn.metrics", None)
+    X, y = series(0)
+    with pytest.raises(ImportError, match=r"skcf\[timeseries\]"):
+        PrototypeExplainer(LogisticRegression(), metric="dtw").fit(X, y)
