@@ -287,7 +287,7 @@ class Relaxation:
                 self._share[r] = top
         highs.setOptionValue("objective_bound", cutoff * self.scale - self.constant)
         if seconds is not None:
-            highs.setOptionValue("time_limit", highs.getRunTime() + max(seconds, 0.01))
+            highs.setOptionValue("time_limit", max(seconds, 0.01))
         highs.run()
         status = highs.getModelStatus()
         known = highspy.HighsModelStatus

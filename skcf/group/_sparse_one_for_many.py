@@ -11,6 +11,7 @@ from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
 from skcf.group._exact_oracle import wanted_goals
+from skcf.group._generation import generated
 from skcf.group._layer_oracle import LayerOracle, ListedReluSolver
 from skcf.group._linear_oracle import LinearOracle
 from skcf.group._linear_scores import is_linear, needs, parts
@@ -44,7 +45,9 @@ class SparseOneForManyExplainer(GroupExplainer):
         alone take bins: under others rows have to become one point.
 
     max_clusters : int, default=200_000
-        The most clusters to look at. Beyond, the result is not proved.
+        The most clusters to list. Beyond, clusters are generated one by one (linear
+        models; under others the result is not proved). That may take long: set
+        `time_limit`.
 
     target, threshold, constraints, cost, categorical_features, resolution : object
         As of the other explainers; see :ref:`contract`. Rules on single features may
@@ -66,19 +69,32 @@ class SparseOneForManyExplainer(GroupExplainer):
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator.
+        The fitted model.
+
     classes_ : ndarray of shape (n_classes,)
-        The classes, of a classifier.
+        The classes of a classifier.
+
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Number of columns seen in fit.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns seen in fit, where they have names.
+
+    See Also
+    --------
+    OneForManyExplainer : A given number of counterfactuals, near ones.
 
     Notes
     -----
-    The problem is that of [1]_; the method is another one. Instead of generating
-    columns with a mixed-integer program, all clusters that are closed (they hold every
-    row that agrees where their members do) are listed from the bottom up, which is
-    possible because a larger cluster forces more changes; one set cover follows. Where
-    that runs to its end the number of clusters is proved to be the least. The change
+    The problem is that of [1]_; the method is another one. All clusters that are closed
+    (they hold every row that agrees where their members do) are listed from the bottom
+    up, which is possible because a larger cluster forces more changes; one set cover
+    follows. Where that runs to its end the number of clusters is proved to be the
+    least. Where `max_clusters` or half of the time is reached first, columns are
+    generated as in [1]_, with a pricing program that is linear: the features that a
+    cluster changes are free, and on all others its rows agree. `lower_bound` is then
+    the bound of that linear program [2]_, rounded up, and `optimal` says whether the
+    cover of the clusters that were generated meets it. The change
     of each chosen cluster is the cheapest for its rows; the choice among covers of
     equal size is not optimised. Whether a cluster has a shared change is added up for
     linear models; for trees and networks an exact search of the model is asked, with
@@ -88,6 +104,9 @@ class SparseOneForManyExplainer(GroupExplainer):
     ----------
     .. [1] J. Ramírez Ayerbe (2024). Counterfactual explanations via mathematical
        optimization. PhD thesis, Universidad de Sevilla.
+    .. [2] Farley, A. A. (1990). A note on bounding a class of linear programming
+       problems, including cutting stock problems. Operations Research, 38(5),
+       922-923. doi:10.1287/opre.38.5.922
 
     Examples
     --------
@@ -251,9 +270,13 @@ class SparseOneForManyExplainer(GroupExplainer):
             outcomes,
             self.max_features,
             self.max_clusters,
-            lambda: meter.expired,
+            _half_expired(meter) if self._exact is None else lambda: meter.expired,
         )
-        complete &= all(oracle.sure for _, oracle in outcomes)
+        least, served = 1, complete
+        if not complete and self._exact is None:
+            lots, least, served = generated(lots, outcomes, pattern, meter)
+        sure = all(oracle.sure for _, oracle in outcomes)
+        complete, served = complete and sure, served and sure
         table = [menu.costs(problem, rows, g) for g in range(len(menu.ids))]
 
         def costs(some):
@@ -263,9 +286,9 @@ class SparseOneForManyExplainer(GroupExplainer):
         if lots:
             shared, bound = cover(lots, pattern, costs, meter.left)
         if not complete:
-            bound = min(bound, 1)
-        answers = self._answers_of(problem, rows, menu, shared, complete)
-        proved = complete and bound == len(shared)
+            bound = min(least, len(shared))
+        answers = self._answers_of(problem, rows, menu, shared, served)
+        proved = served and bound == len(shared)
         answers.optimal = np.full(len(answers.row), proved)
         answers.whole.update(n_clusters=len(shared), lower_bound=bound)
         answers.whole.update(self._told(problem, rows, menu, pattern, shared, costs))
@@ -356,3 +379,11 @@ class SparseOneForManyExplainer(GroupExplainer):
         low = "" if at == 0 else f"{edges[at - 1]:.6g} <= "
         high = "" if at == len(edges) else f" < {edges[at]:.6g}"
         return f"{low}{name}{high}"
+
+
+def _half_expired(meter):
+    """Return what tells whether half of the time is over: the rest is for the proof."""
+    if meter.left is None:
+        return lambda: meter.expired
+    half = meter.left / 2
+    return lambda: meter.expired or meter.left < half
