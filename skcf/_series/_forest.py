@@ -115,7 +115,9 @@ class TreeReader:
                 self.threshold = (self.threshold + above) / 2
         if not single:
             # Far enough to be reached in spite of rounding.
-            step = NOISE * np.maximum(1.0, np.abs(self.threshold))
+            size = np.abs(self.threshold[self.feature >= 0])
+            usual = float(size.mean()) if len(size) else 1.0
+            step = NOISE * np.maximum(usual, np.abs(self.threshold))
             above = self.threshold + step
         self.above = above
 

@@ -304,3 +304,18 @@ def test_dtw_without_tslearn_names_the_extra(monkeypatch):
     X, y = series(0)
     with pytest.raises(ImportError, match=r"skcf\[timeseries\]"):
         PrototypeExplainer(LogisticRegression(), metric="dtw").fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e9])
+@pytest.mark.parametrize("n_most", [1, 2, 3])
+def test_units_do_not_matter(scale, n_most):
+    X, model = forest(11, n_trees=9, max_depth=3, n=40, n_times=6)
+    y = model.predict(X)
+    costs = []
+    for unit in (1.0, scale):
+        model = RandomForestClassifier(9, max_depth=3, random_state=0)
+        explainer = PrototypeExplainer(model, max_prototypes=n_most).fit(unit * X, y)
+        explanation = explainer.explain(unit * X[:10])
+        assert explanation.optimal.all() == (n_most < 3)
+        costs.append(explanation.cost / unit**2)
+    np.testing.assert_allclose(costs[0], costs[1], rtol=5e-3, atol=1e-6)
