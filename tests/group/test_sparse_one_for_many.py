@@ -283,3 +283,48 @@ def test_classes_of_a_forest_with_categories():
     assert (explained.status == "found").all() and explained.optimal.all()
     before = explained.prediction_before[explained.row]
     assert (explained.prediction != before).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rules, may", RULES, ids=["none", "row", "must", "both"])
+def test_generated_clusters_are_bounded_by_the_fewest(seed, rules, may):
+    X, y = table(seed)
+    model = LogisticRegression(C=10).fit(X, y)
+    X = np.vstack([X, np.repeat(LEVELS, 4).reshape(-1, 4)])
+    most = 1 + seed % 3
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model), max_features=most, constraints=rules, max_clusters=1
+    ).fit(X)
+    rows = X[np.random.default_rng(seed).choice(40, 6, replace=False)]
+    explained = explainer.explain(rows)
+    k, alive = fewest_by_trial(model.predict, rows, may, most)
+    found, bound = explained.details.n_clusters, explained.details.lower_bound
+    assert bound <= k <= found
+    assert found == k
+    assert explained.optimal.all() == (found == bound) or not alive
+    assert set(explained.row) == alive
+    dead = sorted(set(range(6)) - alive)
+    assert (explained.status[dead] == "infeasible").all()
+
+
+@pytest.mark.parametrize("n_bins", [None, 3])
+def test_generated_clusters_equal_those_that_are_listed(n_bins):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(200, 4)).round(1)
+    X[:, 2:] = random.integers(0, 3, size=(200, 2))
+    y = (X @ [1.0, 2.0, -1.0, 0.5] > 0.5).astype(int)
+    model = FrozenEstimator(LogisticRegression(C=100).fit(X, y))
+    rows = X[model.predict(X) == 0][:25]
+    listed, made = (
+        SparseOneForManyExplainer(
+            model, max_features=2, target=1, n_bins=n_bins, max_clusters=cap
+        )
+        .fit(X)
+        .explain(rows)
+        for cap in (200_000, 1)
+    )
+    assert listed.optimal.all() and len(listed.row) == len(made.row)
+    k = listed.details.n_clusters
+    assert made.details.lower_bound <= k <= made.details.n_clusters <= k + 1
+    assert made.details.lower_bound >= k - 1 > 1
+    assert (model.predict(made.counterfactuals) == 1).all()

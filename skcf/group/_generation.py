@@ -1,0 +1,234 @@
+"""Clusters one by one, each the best for the rows that are dear to cover."""
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array
+
+from skcf._mip._adapter import Mip
+
+# A cluster has to be worth so much more than one to be added.
+BETTER = 1e-6
+
+
+def generated(lots, outcomes, pattern, meter):
+    """Return (lots, bound, settled): more clusters, until none is worth another one.
+
+    The least number of clusters, fractions allowed, prices the rows. A cluster whose
+    rows are worth more than one is added, as long as there is any. The prices over
+    what a cluster is worth at most are a bound at any time.
+
+    Parameters
+    ----------
+    lots : list of (ndarray of int, LinearOracle)
+        What is known of the sets of rows that one change can serve.
+    outcomes : list of (ndarray of int, LinearOracle)
+        For each wanted outcome the rows for which it counts.
+    pattern : ndarray of shape (n_rows, n_features)
+        Rows agree where they have the same number.
+    meter : Meter
+
+    Returns
+    -------
+    lots : list of (ndarray of int, LinearOracle)
+    bound : int
+        No fewer clusters hold all rows that can be served.
+    settled : bool
+        Whether it is known which rows can be served.
+
+    References
+    ----------
+    .. [1] Farley, A. A. (1990). A note on bounding a class of linear programming
+       problems, including cutting stock problems. Operations Research, 38(5),
+       922-923. doi:10.1287/opre.38.5.922
+    """
+    lots, settled = _with_singles(lots, outcomes, pattern, meter)
+    if not lots or not settled:
+        return lots, min(1, len(lots)), settled
+    held = np.unique(np.concatenate([rows for rows, _ in lots]))
+    pricings = [
+        Pricing(some[np.isin(some, held)], oracle, pattern) for some, oracle in outcomes
+    ]
+    known = {rows.tobytes() for rows, _ in lots}
+    bound = 1.0
+    while not meter.expired:
+        worth = _prices(lots, held, len(pattern))
+        most, better = 1.0, []
+        for pricing in pricings:
+            rows, value = pricing.best(worth, meter)
+            most = max(most, value)
+            if rows is not None and worth[rows].sum() > 1 + BETTER:
+                better.append((rows, pricing.oracle))
+        if np.isfinite(most):
+            bound = max(bound, worth.sum() / most)
+        new = [(rows, o) for rows, o in better if rows.tobytes() not in known]
+        if not new:
+            break
+        known |= {rows.tobytes() for rows, _ in new}
+        lots = lots + new
+    return lots, int(np.ceil(bound - BETTER)), True
+
+
+def _with_singles(lots, outcomes, pattern, meter):
+    """Return lots that hold all rows that can be served, and whether all were tried."""
+    lots, held = list(lots), np.zeros(len(pattern), dtype=bool)
+    for rows, _ in lots:
+        held[rows] = True
+    nothing = np.zeros(pattern.shape[1], dtype=bool)
+    for some, oracle in outcomes:
+        for i in some[~held[some]]:
+            if meter.expired:
+                return lots, False
+            if oracle.lawful((i,), nothing):
+                lots.append((np.array([i]), oracle))
+                held[i] = True
+    return lots, True
+
+
+def _prices(lots, held, n_rows):
+    """Return what each row is worth when fractions of clusters cover them."""
+    size = [len(rows) for rows, _ in lots]
+    row = np.searchsorted(held, np.concatenate([rows for rows, _ in lots]))
+    column = np.repeat(np.arange(len(lots)), size)
+    shape = len(held), len(lots)
+    matrix = coo_array((-np.ones(len(row)), (row, column)), shape=shape)
+    one, least = np.ones(len(lots)), -np.ones(len(held))
+    said = linprog(one, A_ub=matrix.tocsr(), b_ub=least, method="highs")
+    worth = np.zeros(n_rows)
+    worth[held] = np.maximum(-said.ineqlin.marginals, 0.0)
+    return worth
+
+
+class Pricing:
+    """The cluster whose rows are worth most, as a mixed-integer linear program.
+
+    A feature is free, and set to one value, or all rows of the cluster agree on it: a
+    row is in the cluster only where the feature is free or the row has what the others
+    have.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Those that can be served.
+    oracle : LinearOracle
+    pattern : ndarray of shape (n_rows, n_features)
+    """
+
+    def __init__(self, rows, oracle, pattern):
+        self.rows, self.oracle, self.pattern = rows, oracle, pattern
+        self.mip = None
+
+    def best(self, worth, meter):
+        """Return (rows or None, what no cluster is worth more than)."""
+        if not np.isfinite(self.oracle.short[self.rows]).any():
+            return None, 0.0
+        if self.mip is None:
+            self._build()
+        mip, worth = self.mip, np.bincount(self._kind, worth[self.rows])
+        mip.minimize(mip.total(zip(self._inside, -worth, strict=True)))
+        said = mip.solve(time_limit=meter.left)
+        if said.status == "infeasible":
+            return None, 0.0
+        bound = -said.bound if np.isfinite(said.bound) else np.inf
+        return None if said.values is None else self._read(said.values), bound
+
+    def _build(self):
+        """Write the program; rows that nothing tells apart are one."""
+        oracle, rows = self.oracle, self.rows
+        parts = [self.pattern[rows], oracle.must[rows], oracle.short[rows]]
+        parts += [ok[rows] for ok in oracle.allowed]
+        parts.append(oracle.own[rows].reshape(len(rows), -1))
+        told = np.column_stack([part.astype(np.float64) for part in parts])
+        _, first, kind = np.unique(told, axis=0, return_index=True, return_inverse=True)
+        self._kind, some = kind.ravel(), rows[first]
+        mip = self.mip = Mip()
+        n_features = self.pattern.shape[1]
+        self._free = [mip.binary("free") for _ in range(n_features)]
+        self._value, self._common = [], []
+        mip.require(mip.total((d, 1.0) for d in self._free) <= oracle.most)
+        alike = self._points_alike(some)
+        # Where rows become one point, the other variables make these whole.
+        self._inside = [mip.variable("in", 0, 1, integer=not alike) for _ in some]
+        for j, free in enumerate(self._free):
+            self._add_feature(j, free, some)
+        if alike:
+            self._need_of_all(some)
+        else:
+            self._needs_of_rows(some)
+
+    def _add_feature(self, j, free, some):
+        """Add the values that a feature is set to, and those that rows agree on."""
+        mip, allowed = self.mip, self.oracle.allowed[j][some]
+        may = np.flatnonzero(allowed.any(axis=0))
+        values = {int(a): mip.binary("set") for a in may}
+        common = {int(p): mip.binary("own") for p in np.unique(self.pattern[some, j])}
+        self._value.append(values)
+        self._common.append(common)
+        terms = [(v, 1.0) for v in values.values()]
+        mip.require(mip.total([*terms, (free, -1.0)]) == 0)
+        terms = [(c, 1.0) for c in common.values()]
+        mip.require(mip.total([*terms, (free, 1.0)]) == 1)
+        for i, inside, ok in zip(some, self._inside, allowed, strict=True):
+            row = [(inside, 1.0), (free, -1.0)]
+            if not self.oracle.must[i, j]:
+                row.append((common[int(self.pattern[i, j])], -1.0))
+            mip.require(mip.total(row) <= 0)
+            wrong = [(v, 1.0) for a, v in values.items() if not ok[a]]
+            if wrong:
+                mip.require(mip.total([*wrong, (inside, 1.0)]) <= 1)
+
+    def _points_alike(self, some):
+        """Tell whether rows that agree on a feature add the same to the scores."""
+        for j in range(self.pattern.shape[1]):
+            own = self.oracle.own[some, j]
+            _, first, back = np.unique(
+                self.pattern[some, j], return_index=True, return_inverse=True
+            )
+            if not (own == own[first][back.ravel()]).all():
+                return False
+        return True
+
+    def _need_of_all(self, some):
+        """Let the point that the cluster becomes be in the target."""
+        oracle, mip = self.oracle, self.mip
+        need = (oracle.short[some] + oracle.own[some].sum(axis=1)).max(axis=0)
+        for k, least in enumerate(need):
+            terms = []
+            for j, values in enumerate(self._value):
+                terms += [(v, oracle.scores[j][a, k]) for a, v in values.items()]
+                for p, common in self._common[j].items():
+                    i = some[np.flatnonzero(self.pattern[some, j] == p)[0]]
+                    terms.append((common, oracle.own[i, j, k]))
+            mip.require(mip.total(terms) >= float(least))
+
+    def _needs_of_rows(self, some):
+        """Let each row of the cluster be in the target."""
+        oracle, mip = self.oracle, self.mip
+        for i, inside in zip(some, self._inside, strict=True):
+            for k, short in enumerate(oracle.short[i]):
+                terms, least = [], 0.0
+                for j, values in enumerate(self._value):
+                    own = oracle.own[i, j, k]
+                    gain = {a: oracle.scores[j][a, k] - own for a in values}
+                    terms += [(v, gain[a]) for a, v in values.items()]
+                    least += min([0.0, *gain.values()])
+                slack = max(float(short) - least, 0.0)
+                row = mip.total([*terms, (inside, -slack)])
+                mip.require(row >= float(short) - slack)
+
+    def _read(self, values):
+        """Return all rows that the change of a solution serves."""
+        mip, oracle, rows = self.mip, self.oracle, self.rows
+        fit = np.ones(len(rows), dtype=bool)
+        gain = np.zeros_like(oracle.short[rows])
+        for j, free in enumerate(self._free):
+            if mip.value(free, values) > 0.5:
+                at = [mip.value(v, values) for v in self._value[j].values()]
+                a = list(self._value[j])[int(np.argmax(at))]
+                fit &= oracle.allowed[j][rows, a]
+                gain += oracle.scores[j][a] - oracle.own[rows, j]
+            else:
+                at = [mip.value(c, values) for c in self._common[j].values()]
+                p = list(self._common[j])[int(np.argmax(at))]
+                fit &= (self.pattern[rows, j] == p) & ~oracle.must[rows, j]
+        fit &= (gain >= oracle.short[rows]).all(axis=1)
+        return rows[fit]
