@@ -19,7 +19,7 @@ from skcf.timeseries import NearestUnlikeSeriesExplainer, PrototypeExplainer
 
 
 def measure(name, explainer, X, queries):
-    """Return what to report of an explainer: distances, proofs, processor seconds a query."""
+    """Return what to report of an explainer: distances, proofs, processor time."""
     explainer.fit(X)
     explainer.explain(queries[:1])  # compiles
     spent, found = [], []

@@ -161,6 +161,17 @@ def seed_boxes(forest, x, D, gram, slope, const, pairs, ranges, limit, floor, he
 
 
 @jit
+def _probe(forest, quadratic, x, da, db, a, b, floor, limit, y):
+    """Return the cost of a point, infinite if it is not a hit below `limit`."""
+    for j in range(len(x)):
+        y[j] = x[j] + a * da[j] + b * db[j]
+    cost = cost_of(quadratic, y)
+    if cost < limit and margin_at(forest, y) > floor:
+        return cost
+    return np.inf
+
+
+@jit
 def search_boxes(
     forest, quadratic, x, D, gram, slope, const, ranges, floor, heap, state, point,
     simplex, uneven, tol, n_steps,
@@ -214,10 +225,10 @@ def search_boxes(
                     a, b = (half[0] + half[1]) / 2, (half[2] + half[3]) / 2
                 if simplex and a + b > 1.0:
                     continue
-                for j in range(len(x)):
-                    y[j] = x[j] + a * D[i, j] + b * D[k, j]
-                cost = cost_of(quadratic, y)
-                if cost < best_cost and margin_at(forest, y) > floor:
+                cost = _probe(
+                    forest, quadratic, x, D[i], D[k], a, b, floor, best_cost, y
+                )
+                if cost < best_cost:
                     best_cost = cost
                     point[0], point[1], point[2], point[3] = i, k, a, b
             size = _push(heap_key, heap_box, heap_pair, size, key, half, i, k)

@@ -21,8 +21,8 @@ from skcf._series import (
     search_rays,
     with_more,
 )
+from skcf.timeseries._found import Found, listed
 
-ROUNDING = 1e-6
 NOTHING = 1e-12
 
 
@@ -243,11 +243,11 @@ class PrototypeExplainer(SeriesExplainer):
         cf = self._space.encode(explanation.counterfactuals)
         channel = self._space.channel
         changed = [np.unique(channel[a != b]) for a, b in zip(x, cf, strict=True)]
-        details.changed_channels = _listed(changed)
-        details.prototype_index = _listed(
+        details.changed_channels = listed(changed)
+        details.prototype_index = listed(
             [self.train_index_[at] for at in details.prototypes]
         )
-        details.path = _listed(
+        details.path = listed(
             [self._cost.path(a, b) for a, b in zip(x, cf, strict=True)]
         )
         return explanation
@@ -265,7 +265,7 @@ class PrototypeExplainer(SeriesExplainer):
         return {"prototypes": object, "weights": object}
 
     def _solve(self, query, rows, k, meter):
-        found = _Found(len(rows))
+        found = Found(len(rows))
         goal = query.goal.take(rows)
         for at, pool in self._pools(goal):
             if not len(pool):
@@ -349,57 +349,6 @@ class PrototypeExplainer(SeriesExplainer):
             found.put(at[i], codes, price, pool[position], share[used])
 
 
-class _Found:
-    """What was found for the rows of a block."""
-
-    def __init__(self, n):
-        self.n = n
-        self.rows, self.codes, self.costs = [], [], []
-        self.prototypes, self.weights, self.optimal = [], [], []
-        self.bound = np.full(n, np.nan)
-        self.cut = np.zeros(n, dtype=bool)
-
-    def put(self, row, codes, cost, prototypes, weights, optimal=False):
-        self.rows.append(row)
-        self.codes.append(codes)
-        self.costs.append(cost)
-        self.prototypes.append(prototypes)
-        self.weights.append(weights)
-        self.optimal.append(optimal)
-
-    def add(self, row, mixtures, pool, bound=np.nan, tol=0.0, slack=0.0):
-        """Take note of the mixtures of a row, and of what is proved of its cost."""
-        if mixtures and np.isfinite(bound):
-            bound = min(bound, mixtures[0].cost)
-            self.bound[row] = bound
-        for rank, m in enumerate(mixtures):
-            # Rounded to single precision, a series costs a few parts in 1e8 more.
-            least = m.cost * (1 - tol - ROUNDING) - slack
-            proved = rank == 0 and bound >= least
-            at = m.support
-            self.put(row, m.codes, m.cost, pool[at], m.weights[at], bool(proved))
-
-    def answers(self, explainer, query, rows, k):
-        """Return the Answers, cheapest first, equal ones once."""
-        row = np.array(self.rows, dtype=np.intp)
-        codes = query.state.codes
-        codes = np.array(self.codes).reshape(len(row), codes.shape[1])
-        order = np.lexsort((np.array(self.costs), row))
-        answers = explainer._answers(
-            query,
-            rows,
-            row[order],
-            codes[order],
-            k,
-            prototypes=_listed([self.prototypes[i] for i in order]),
-            weights=_listed([self.weights[i] for i in order]),
-            optimal=np.array(self.optimal, dtype=bool)[order],
-        )
-        answers.optimal = answers.extra.pop("optimal")
-        answers.cut, answers.lower_bound = self.cut, self.bound
-        return answers
-
-
 def _shared(meter, n_left):
     """Return a meter with an equal share of the time that is left."""
     if meter.deadline is None:
@@ -407,11 +356,3 @@ def _shared(meter, n_left):
     now = time.monotonic()
     share = max(0.0, meter.deadline - now) / n_left
     return Meter(now + share, meter.share)
-
-
-def _listed(values):
-    """Return an array of objects, whatever their shapes."""
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out
