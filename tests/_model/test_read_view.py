@@ -285,7 +285,7 @@ def test_a_view_that_disagrees_is_dropped_and_logged(caplog):
             "Perceptron: its preprocessing is no table: old and poor",
         ),
     ],
-    ids=str,
+    ids=["reader", "score", "columns mix", "values"],
 )
 def test_the_log_says_why_there_is_no_view(model, reason, caplog):
     X, y = table()
