@@ -48,9 +48,10 @@ class ExactOracle:
     def cheapest(self, rows, differ, costs):
         """Return the shared change of least total cost, value numbers or -1."""
         rows = np.asarray(rows, dtype=np.intp)
-        change = self._asked(rows, differ, costs)
-        if change is not None:
-            return change
+        if not self.problem.meter.expired:
+            change = self._asked(rows, differ, costs)
+            if change is not None:
+                return change
         # The time is up: one that was found before will do.
         own, allowed = self.menu.own, self.menu.allowed
         for row, change in self._known.values():

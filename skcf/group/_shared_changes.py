@@ -57,7 +57,9 @@ def serviceable(pattern, outcomes, most, cap, expired):
         for cluster in clusters:
             if expired():
                 complete = False
-                break
+                if cluster.differ.any():
+                    continue
+                # What serves equal rows is known by now.
             members = rows[cluster.members]
             members = members[oracle.alone(members, cluster.differ)]
 

@@ -263,6 +263,20 @@ def test_each_searched_change_is_the_cheapest(kind):
         assert cost == pytest.approx(min(total), abs=1e-12)
 
 
+def test_a_forest_that_a_point_is_easily_found_for():
+    # Without prices on changes this search went on for half a minute.
+    random = np.random.default_rng(0)
+    X = (random.random((300, 20)) < 0.5).astype(float)
+    y = (X @ random.normal(size=20) > 0.5).astype(int)
+    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y)
+    rows = X[model.predict(X) == 0][:10]
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model), target=1, max_features=4, time_limit=20
+    ).fit(X)
+    explained = explainer.explain(rows)
+    assert explained.optimal.all() and len(explained.row) > 5
+
+
 def test_classes_of_a_forest_with_categories():
     random = np.random.default_rng(0)
     X = pd.DataFrame(
