@@ -8,6 +8,8 @@ from skcf._space._columns import FixedColumn
 
 MEASURES = ("input", "output")
 RETURNS_TO_SCALE = ("crs", "vrs", "drs", "irs")
+# Facets through amounts further apart than this are lost in rounding.
+MAX_RATIO = 1e8
 
 
 class PlanSpace(FeatureSpace):
@@ -67,6 +69,13 @@ class PlanSpace(FeatureSpace):
             names = [self.names[j] for j in self.inputs]
             said = f"has no input: all of {names} are 0. At least one is needed"
             self._refuse(X, idle[:, None], said.replace("{", "{{").replace("}", "}}"))
+        top = plans.max(axis=0)
+        tiny = (plans > 0) & (plans < top / MAX_RATIO)
+        if tiny.any():
+            value = plans[tiny][0]
+            said = f"has {value:.3g} in column {{1!r}}, too little beside the largest "
+            said += f"amount there to compute with (by a factor of {MAX_RATIO:g})"
+            self._refuse(X, tiny, said)
         return plans
 
     def _refuse(self, X, wrong, said):

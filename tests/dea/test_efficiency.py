@@ -187,3 +187,11 @@ def test_bad_calls():
         dea.directional(frame(), dy=[-1.0])
     with pytest.raises(ValueError, match="returns_to_scale"):
         firms(returns_to_scale="none").fit(frame())
+
+
+def test_amounts_too_far_apart_are_refused():
+    X = np.array([[1.0, 2.0], [3.0, 1.0], [1e9, 4.0]])
+    with pytest.raises(ValueError, match=r"Unit 0 has 1 in column 0.*1e\+08"):
+        DEA(inputs=[0], outputs=[1]).fit(X)
+    X[2, 0] = 1e7
+    assert np.isfinite(DEA(inputs=[0], outputs=[1]).fit(X).efficiency_).all()
