@@ -261,25 +261,41 @@ def cheapest(parts, need):
     states = merged([lists[k] for k in order], price, spare)
     if states is None:
         return None
-    gain, cost, chosen = states
+    spent = rest, price, need
+    combined = _combined(states, ranges, spent, top)
+    if combined is None:
+        return None
+    s, numbers, top = combined
+    if s is not None:
+        answer = [None] * len(parts)
+        for k, value in zip(order, states[2][s], strict=True):
+            answer[fixed[k]] = names[k][value]
+        for i, number in zip(free, numbers, strict=True):
+            answer[i] = number
+    return answer, top, False
+
+
+def _combined(states, ranges, spent, top):
+    """Return (state, numbers, cost) of the best answer below `top`.
+
+    The state is None where there is no better one; None in all if there are too many
+    to try. `spent` has what the ranges cost at the price, the price, and the need.
+    """
+    (gain, cost, _), (rest, price, need) = states, spent
     rank = np.argsort(cost - price * gain, kind="stable")
-    if not free:
+    if not ranges:
         rank = rank[gain[rank] >= need]
         rank = rank[np.argsort(cost[rank], kind="stable")][:1]
+    best = None, None
     for tried, s in enumerate(rank):
-        if cost[s] + rest + price * (need - gain[s]) >= top and free:
+        if ranges and cost[s] + rest + price * (need - gain[s]) >= top:
             break
         if tried > MAX_TRIED:
             return None
         found = filled(ranges, need - gain[s])
-        if found is None or found[1] + cost[s] >= top:
-            continue
-        top, answer = found[1] + cost[s], [None] * len(parts)
-        for k, value in zip(order, chosen[s], strict=True):
-            answer[fixed[k]] = names[k][value]
-        for i, number in zip(free, found[0], strict=True):
-            answer[i] = number
-    return answer, top, False
+        if found is not None and found[1] + cost[s] < top:
+            best, top = (s, found[0]), found[1] + cost[s]
+    return *best, top
 
 
 def _is_range(part):
