@@ -113,6 +113,12 @@ class ManyForOneExplainer(TabularExplainer):
     array([['found', 'infeasible', 'found']], dtype='<U10')
     """
 
+    _parameter_constraints = {
+        **TabularExplainer._parameter_constraints,
+        "feature": "no_validation",
+        "bands": "no_validation",
+    }
+
     def __init__(
         self,
         estimator,

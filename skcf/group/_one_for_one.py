@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from skcf._base import Answers, GroupExplainer
@@ -133,7 +133,7 @@ class OneForOneExplainer(GroupExplainer):
         "group_sparsity": [Interval(Real, 0, None, closed="left")],
         "max_features": [Interval(Integral, 1, None, closed="left"), None],
         "coverage": [
-            Interval(Real, 0, 1, closed="right"),
+            Interval(RealNotInt, 0, 1, closed="right"),
             Interval(Integral, 1, None, closed="left"),
         ],
         "lipschitz": [Interval(Real, 0, None, closed="neither"), None],

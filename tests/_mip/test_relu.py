@@ -122,11 +122,14 @@ def test_a_deadline_leaves_an_answer_and_a_bound():
     goal = class_goal(None, leave=int(model.predict(X[:1])[0]))
     accept = accepting(explainer, goal)
     said = ReluSolver(*parts_of(explainer)).solve(
-        X[0], goal, accept=accept, deadline=time.monotonic() + 1.0
+        X[0], goal, accept=accept, deadline=time.monotonic() + 0.5
     )
-    assert said.status in ("none", "feasible")
+    # How far it gets depends on the machine; what it says has to fit together.
+    assert said.status in ("none", "feasible", "optimal")
+    assert (said.status == "none") == (len(said) == 0)
     if len(said):
-        assert accept(said.codes).all() and not said.optimal[0]
+        assert accept(said.codes).all()
+        assert said.optimal[0] == (said.status == "optimal")
         assert not said.lower_bound > said.cost[0]
 
 

@@ -123,10 +123,14 @@ class ScoresByCost(NearestUnlikeExplainer):
 
 
 class AnswersByThread(NearestUnlikeExplainer):
+    def _fit_search(self, X):
+        super()._fit_search(X)
+        self._home = threading.get_ident()
+
     def _answer(self, X, target, k, **options):
         query, answers = super()._answer(X, target, k, **options)
-        main = threading.current_thread() is threading.main_thread()
-        return query, answers if main else answers.take(np.arange(0))
+        here = threading.get_ident() == self._home
+        return query, answers if here else answers.take(np.arange(0))
 
 
 class Prints(NearestUnlikeExplainer):
