@@ -127,10 +127,9 @@ class AnswersByThread(NearestUnlikeExplainer):
         super()._fit_search(X)
         self._home = threading.get_ident()
 
-    def _answer(self, X, target, k, **options):
-        query, answers = super()._answer(X, target, k, **options)
+    def transform(self, X, *, target=None):
         here = threading.get_ident() == self._home
-        return query, answers if here else answers.take(np.arange(0))
+        return super().transform(X, target=target) if here else X
 
 
 class Prints(NearestUnlikeExplainer):
