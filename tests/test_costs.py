@@ -144,7 +144,7 @@ def test_mace_is_the_sum_of_median_scaled_changes(space):
     assert bound.rows(BEFORE, AFTER) == pytest.approx([expected])
 
 
-@pytest.mark.parametrize("name", ["gower", "sparse", "mace", "geco"])
+@pytest.mark.parametrize("name", ["gower", "sparse", "mace", "squared", "geco"])
 def test_compact_cost_of_candidates_equals_the_cost_of_rows(name):
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.integers(0, 5, (40, 5)), columns=list("abcde"))

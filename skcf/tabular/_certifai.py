@@ -34,7 +34,7 @@ class CERTIFAIExplainer(TabularExplainer):
     constraints : rule, str or list of these, default=()
         What may change, and how; see :mod:`skcf.constraints`.
 
-    cost : Cost or {"gower", "sparse", "mace", "geco"}, default="gower"
+    cost : Cost or {"gower", "sparse", "mace", "squared", "geco"}, default="gower"
         What a change takes; see :class:`~skcf.costs.Cost`.
 
     categorical_features : "from_dtype" or array-like, default="from_dtype"

@@ -49,7 +49,7 @@ class GeCoExplainer(TabularExplainer):
     constraints : rule, str or list of these, default=()
         What may change, and how; see :mod:`skcf.constraints`.
 
-    cost : Cost or {"gower", "sparse", "mace", "geco"}, default="gower"
+    cost : Cost or {"gower", "sparse", "mace", "squared", "geco"}, default="gower"
         What a change takes; see :class:`~skcf.costs.Cost`. The experiments of the
         paper use the default, ``"geco"`` mixes its three norms.
 
