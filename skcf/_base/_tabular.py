@@ -201,7 +201,7 @@ class TabularExplainer(ModelExplainer):
         return Answers(pool.row, codes, problem.cut)
 
     def _apart(self, answers, apart):
-        """Return the answers that are far enough from all better ones of their query."""
+        """Return the answers that are far enough from all better ones of a query."""
 
         def distance(a, b):
             return self._ruler.rows(answers.codes[a], answers.codes[b])
