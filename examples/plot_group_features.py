@@ -27,8 +27,8 @@ rows = X[explainer.estimator_.predict(X) == 0][:30]
 # The front
 # ---------
 #
-# One feature, or two, do not suffice for all of them. From three on the total cost falls
-# with the number of features, and soon hardly at all.
+# One feature, or two, do not suffice for all of them. From three on the total cost
+# falls with the number of features, and soon hardly at all.
 
 front = explainer.pareto(rows)
 figure, ax = plt.subplots(figsize=(6, 3.5))

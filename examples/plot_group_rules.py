@@ -3,9 +3,9 @@
 As few different ways out as there can be
 =============================================
 
-Forty applicants were refused. How few different changes, of at most three features each,
-would turn all of these refusals around? The answer is a list of rules: who they are
-for, and what would have had to be different. That there are no fewer is proved.
+Forty applicants were refused. How few different changes, of at most three features
+each, would turn all of these refusals around? The answer is a list of rules: who they
+are for, and what would have had to be different. That there are no fewer is proved.
 """
 
 import matplotlib.pyplot as plt

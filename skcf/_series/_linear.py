@@ -46,41 +46,41 @@ def nearest_in_triangles(terms, slopes, starts, simplex=True):
 
     Parameters
     ----------
-    terms : (haa, hab, hbb, ga, gb, c)
+    terms : (h_aa, h_ab, h_bb, ga, gb, c)
         The cost of each triangle in (a, b), arrays of shape (n,) and c.
     slopes : (ndarray, ndarray) of shape (n, n_goals)
         What each goal gains along the two sides.
     starts : ndarray of shape (n_goals,)
     """
-    haa, hab, hbb, ga, gb, c = terms
-    n = len(haa)
+    h_aa, h_ab, h_bb, ga, gb, c = terms
+    n = len(h_aa)
     ones = np.ones(n)
     edges = EDGES if simplex else EDGES[:2] + ((-1.0, 0.0, 1.0), (0.0, -1.0, 1.0))
     planes = [(u * ones, v * ones, w) for u, v, w in edges]
     planes += list(zip(*(s.T for s in slopes), starts, strict=True))
     best = np.full(n, np.inf)
     best_a, best_b = np.full(n, -1.0), np.full(n, -1.0)
-    det = haa * hbb - hab**2
-    flat = det <= 1e-12 * haa * hbb
+    det = h_aa * h_bb - h_ab**2
+    flat = det <= 1e-12 * h_aa * h_bb
     safe = np.where(flat, 1.0, det)
     points = [
         (
-            np.where(flat, -1.0, (hab * gb - hbb * ga) / safe),
-            np.where(flat, -1.0, (hab * ga - haa * gb) / safe),
-            ~flat & _inside_all(planes, hab, hbb, ga, gb, haa, safe),
+            np.where(flat, -1.0, (h_ab * gb - h_bb * ga) / safe),
+            np.where(flat, -1.0, (h_ab * ga - h_aa * gb) / safe),
+            ~flat & _inside_all(planes, h_ab, h_bb, ga, gb, h_aa, safe),
         )
     ]
     points += [_on_edge(terms, planes, at) for at in range(len(planes))]
     for a, b, ok in points:
-        cost = haa * a**2 + 2 * hab * a * b + hbb * b**2 + 2 * (ga * a + gb * b) + c
+        cost = h_aa * a**2 + 2 * h_ab * a * b + h_bb * b**2 + 2 * (ga * a + gb * b) + c
         better = ok & (cost < best)
         best = np.where(better, cost, best)
         best_a, best_b = np.where(better, a, best_a), np.where(better, b, best_b)
     return best_a, best_b, best
 
 
-def _inside_all(planes, hab, hbb, ga, gb, haa, det):
-    a, b = (hab * gb - hbb * ga) / det, (hab * ga - haa * gb) / det
+def _inside_all(planes, h_ab, h_bb, ga, gb, h_aa, det):
+    a, b = (h_ab * gb - h_bb * ga) / det, (h_ab * ga - h_aa * gb) / det
     ok = np.ones(len(det), dtype=bool)
     for u, v, w in planes:
         ok &= u * a + v * b + w >= 0
@@ -89,7 +89,7 @@ def _inside_all(planes, hab, hbb, ga, gb, haa, det):
 
 def _on_edge(terms, planes, at):
     """Return (a, b, exists) of the least on the edge of one plane of each polygon."""
-    haa, hab, hbb, ga, gb, _ = terms
+    h_aa, h_ab, h_bb, ga, gb, _ = terms
     u, v, w = planes[at]
     norm = u * u + v * v
     ok = norm > 0
@@ -103,8 +103,8 @@ def _on_edge(terms, planes, at):
             slope = np.where(np.abs(slope) <= 1e-15 * (np.abs(p) + np.abs(q)), 0, slope)
             start = np.where(np.abs(start) <= 1e-15, 0.0, start)
             lo, hi, empty = _cut(lo, hi, empty, slope, start)
-    h = haa * da**2 + 2 * hab * da * db + hbb * db**2
-    g = haa * a0 * da + hab * (a0 * db + b0 * da) + hbb * b0 * db + ga * da + gb * db
+    h = h_aa * da**2 + 2 * h_ab * da * db + h_bb * db**2
+    g = h_aa * a0 * da + h_ab * (a0 * db + b0 * da) + h_bb * b0 * db + ga * da + gb * db
     with np.errstate(divide="ignore", invalid="ignore"):
         free = np.where(h > 0, -g / h, np.where(np.isfinite(lo), lo, hi))
     empty |= ~(lo <= hi)

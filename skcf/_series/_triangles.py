@@ -26,22 +26,22 @@ def _edge(h, g, c, lo, hi):
 
 
 @jit
-def least_in_box(haa, hab, hbb, ga, gb, c, box):
+def least_in_box(h_aa, h_ab, h_bb, ga, gb, c, box):
     """Return (least, a, b) of a convex quadratic in a box."""
     a0, a1, b0, b1 = box[0], box[1], box[2], box[3]
-    det = haa * hbb - hab * hab
-    if det > 1e-12 * haa * hbb:
-        a, b = (hab * gb - hbb * ga) / det, (hab * ga - haa * gb) / det
+    det = h_aa * h_bb - h_ab * h_ab
+    if det > 1e-12 * h_aa * h_bb:
+        a, b = (h_ab * gb - h_bb * ga) / det, (h_ab * ga - h_aa * gb) / det
         if a0 <= a <= a1 and b0 <= b <= b1:
             return c + ga * a + gb * b, a, b
     best, best_a, best_b = np.inf, a0, b0
     for side in range(2):
         a = a1 if side else a0
-        value, t = _edge(hbb, gb + hab * a, c + a * (haa * a + 2 * ga), b0, b1)
+        value, t = _edge(h_bb, gb + h_ab * a, c + a * (h_aa * a + 2 * ga), b0, b1)
         if value < best:
             best, best_a, best_b = value, a, t
         b = b1 if side else b0
-        value, t = _edge(haa, ga + hab * b, c + b * (hbb * b + 2 * gb), a0, a1)
+        value, t = _edge(h_aa, ga + h_ab * b, c + b * (h_bb * b + 2 * gb), a0, a1)
         if value < best:
             best, best_a, best_b = value, t, b
     return best, best_a, best_b
@@ -78,13 +78,13 @@ def _fill(x, da, db, box, low, high, lo, hi):
 
 
 @jit
-def _extent(haa, hab, hbb, ga, gb, c, limit):
+def _extent(h_aa, h_ab, h_bb, ga, gb, c, limit):
     """Return the most that a may be where the quadratic is at most `limit`."""
-    if hbb <= 0:
+    if h_bb <= 0:
         return 1.0
     # With b at its best, what is left is a quadratic in a.
-    h, g, rest = haa - hab * hab / hbb, ga - hab * gb / hbb, c - gb * gb / hbb
-    if h <= 1e-9 * haa:
+    h, g, rest = h_aa - h_ab * h_ab / h_bb, ga - h_ab * gb / h_bb, c - gb * gb / h_bb
+    if h <= 1e-9 * h_aa:
         return 1.0
     inside = g * g - h * (rest - limit)
     if inside <= 0:
@@ -148,13 +148,13 @@ def seed_boxes(forest, x, D, gram, slope, const, pairs, ranges, limit, floor, he
     box, size = np.zeros(4), 0
     for j in range(len(pairs)):
         i, k = pairs[j, 0], pairs[j, 1]
-        haa, hab, hbb, ga, gb = _terms(gram, slope, i, k)
-        box[1] = _extent(haa, hab, hbb, ga, gb, const, limit)
-        box[3] = _extent(hbb, hab, haa, gb, ga, const, limit)
+        h_aa, h_ab, h_bb, ga, gb = _terms(gram, slope, i, k)
+        box[1] = _extent(h_aa, h_ab, h_bb, ga, gb, const, limit)
+        box[3] = _extent(h_bb, h_ab, h_aa, gb, ga, const, limit)
         _fill(x, D[i], D[k], box, low, high, lo, hi)
         if bound_box(forest, lo, hi, best, stack) <= floor:
             continue
-        key = least_in_box(haa, hab, hbb, ga, gb, const, box)[0]
+        key = least_in_box(h_aa, h_ab, h_bb, ga, gb, const, box)[0]
         if key < limit:
             size = _push(heap_key, heap_box, heap_pair, size, key, box, i, k)
     return size
@@ -200,8 +200,8 @@ def search_boxes(
         i, k = heap_pair[0, 0], heap_pair[0, 1]
         key = heap_key[0]
         size = _pop(heap_key, heap_box, heap_pair, size)
-        haa, hab, hbb, ga, gb = _terms(gram, slope, i, k)
-        wide = (box[1] - box[0]) ** 2 * haa >= (box[3] - box[2]) ** 2 * hbb
+        h_aa, h_ab, h_bb, ga, gb = _terms(gram, slope, i, k)
+        wide = (box[1] - box[0]) ** 2 * h_aa >= (box[3] - box[2]) ** 2 * h_bb
         axis = 0 if wide else 2
         if box[axis + 1] - box[axis] < NARROW:
             given_up = min(given_up, key)
@@ -211,7 +211,7 @@ def search_boxes(
             half[axis + 1 - side] = (box[axis] + box[axis + 1]) / 2
             if simplex and half[0] + half[2] >= 1.0:
                 continue
-            key, a, b = least_in_box(haa, hab, hbb, ga, gb, const, half)
+            key, a, b = least_in_box(h_aa, h_ab, h_bb, ga, gb, const, half)
             if uneven:
                 key = max(key, _tangent(quadratic, x, D[i], D[k], half))
             if key >= best_cost * (1 - tol):
