@@ -2,11 +2,12 @@
 
     python _peer_ocean.py folder limit
 
-Its constraint program gets the booster, and what the encoded columns are: numbers, or
-the categories of a column. It is asked with one worker, query after query.
+Its constraint program gets the booster or the forest, and what the encoded columns are:
+numbers, or the categories of a column. It is asked with one worker, query after query.
 """
 
 import json
+import pickle
 import sys
 import time
 import warnings
@@ -44,10 +45,14 @@ def main(folder, limit):
     warnings.simplefilter("ignore")
     folder = Path(folder)
     task = json.loads((folder / "task.json").read_text())
-    booster = xgboost.Booster(model_file=str(folder / "model.json"))
-    mapper, booster.feature_names = mapper_of(task["features"])
+    mapper, names = mapper_of(task["features"])
+    if (folder / "model.json").exists():
+        model = xgboost.Booster(model_file=str(folder / "model.json"))
+        model.feature_names = names
+    else:
+        model = pickle.loads((folder / "model.pickle").read_bytes())
     begin = time.perf_counter()
-    explainer = ConstraintProgrammingExplainer(booster, mapper=mapper)
+    explainer = ConstraintProgrammingExplainer(model, mapper=mapper)
     told = {"set up": time.perf_counter() - begin, "queries": []}
 
     def ask(row, seconds):

@@ -3,17 +3,19 @@
     SKCF_DATA=folder python benchmarks/exact_peers.py [--queries 10] [--limit 15]
         [--python python3.12] [--environments folder]
 
-XGBoost models of 100 trees of depth 4 on min-max scaled numbers and one-hot categories,
-no rules, the L1 distance over the raw columns. OCEAN (`oceanpy`) is installed into a
-virtual environment of its own, which needs Python 3.12 or later: `--python` names one.
-Its constraint program runs on CP-SAT with one worker; it gets the encoded rows, ours
-the pipeline and the frame. What is set up once for a model counts for neither. Both
-search numbers as floats; "skcf, integers" is ours told which columns are whole numbers.
+XGBoost models of 100 trees of depth 4 and random forests of 100 trees of depth 6 on
+scaled numbers and one-hot categories, no rules, the L1 distance over the raw columns.
+OCEAN (`oceanpy`) is installed into a virtual environment of its own, which needs Python
+3.12 or later: `--python` names one. Its constraint program runs on CP-SAT with one
+worker; it gets the encoded rows, ours the pipeline and the frame. What is set up once
+for a model counts for neither. Both search numbers as floats; "skcf, integers" is ours
+told which columns are whole numbers.
 """
 
 import argparse
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -24,11 +26,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from _common import pipeline, report
-from optimal import DATA
+from optimal import DATA, MODELS
+from sklearn import __version__ as sklearn_version
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
-from xgboost import XGBClassifier, __version__
+from xgboost import __version__ as xgboost_version
 
 from skcf.tabular import OptimalExplainer
 
@@ -40,12 +44,13 @@ AGREE = 1e-6
 
 def environment(folder, python):
     """Return the Python of OCEAN's environment, made at the first run."""
+    models = [f"xgboost=={xgboost_version}", f"scikit-learn=={sklearn_version}"]
     home = folder / "ocean"
     inside = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (home / "complete").exists():
         venv = [python, "-m", "venv", "--clear", str(home)]
         pip = [str(inside), "-m", "pip", "install", "-q", PACKAGE]
-        for command in (venv, [*pip, f"xgboost=={__version__}"]):
+        for command in (venv, [*pip, *models]):
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 said = (done.stderr or done.stdout).strip()
@@ -57,19 +62,16 @@ def environment(folder, python):
 class Race:
     """The rows, the model and the queries of a data set."""
 
-    def __init__(self, name, n_queries):
+    def __init__(self, name, kind, n_queries):
         X, y, _ = DATA[name]()
         numbers = list(X.select_dtypes("number"))
         self.whole = list(X.select_dtypes("integer"))
-        self.name, self.types = name, X.dtypes[self.whole].to_dict()
+        self.name, self.kind, self.types = name, kind, X.dtypes[self.whole].to_dict()
         X = X.astype(dict.fromkeys(numbers, np.float64))
         self.X, others, y, _ = train_test_split(
             X, y, test_size=0.2, random_state=0, stratify=y
         )
-        model = XGBClassifier(
-            n_estimators=100, max_depth=4, learning_rate=0.2, n_jobs=1
-        )
-        self.model = pipeline(self.X, model).fit(self.X, y)
+        self.model = pipeline(self.X, clone(MODELS[kind])).fit(self.X, y)
         seen = self.X.select_dtypes(exclude="number")
         known = [others[c].isin(seen[c].unique()) for c in seen]
         keep = np.logical_and.reduce([self.model.predict(others) == 0, *known])
@@ -79,7 +81,7 @@ class Race:
         self.numbers = list(encoder.transformers_[0][2])
         self.others = list(seen)
         self.hot = encoder.named_transformers_["onehotencoder"] if self.others else None
-        # The booster reads 32-bit numbers, so these are the rows that it sees.
+        # The trees read 32-bit numbers, so these are the rows that they see.
         self.encoded = np.float32(encoder.transform(self.queries)).astype(np.float64)
 
     def write(self, folder):
@@ -96,7 +98,10 @@ class Race:
             features.append({"name": f"c{j}", "codes": codes})
         task = {"features": features, "queries": self.encoded.tolist()}
         (folder / "task.json").write_text(json.dumps(task))
-        self.model[-1].get_booster().save_model(folder / "model.json")
+        if self.kind == "xgboost":
+            self.model[-1].get_booster().save_model(folder / "model.json")
+        else:
+            (folder / "model.pickle").write_bytes(pickle.dumps(self.model[-1]))
 
     def decode(self, encoded):
         """Return encoded rows as a frame of the raw columns."""
@@ -172,20 +177,20 @@ def run_ocean(race, python, limit):
         if done.returncode:
             raise SystemExit(f"OCEAN failed:\n{done.stderr[-3000:]}")
         told = json.loads((Path(folder) / "told.json").read_text())
-    print(f"{race.name}: OCEAN was set up in {told['set up']:.1f} s")
+    print(f"{race.name}, {race.kind}: OCEAN was set up in {told['set up']:.1f} s")
     told = pd.DataFrame(told["queries"])
     found = told["answer"].notna().to_numpy()
     answers = race.encoded.copy()
     answers[found] = np.array(told["answer"][found].tolist())
     rows = race.decode(answers)
-    margin = race.model[-1].predict(np.float32(answers))
+    predicted = race.model[-1].predict(np.float32(answers))
     cost = np.where(found, race.distances(rows), np.nan)
     return Result(
         told["status"].isin(["OPTIMAL", "INFEASIBLE"]),
         cost,
         told["seconds"],
         told["cpu"],
-        margin[found] == 1,
+        predicted[found] == 1,
         flips_rounded(race, rows)[found],
     )
 
@@ -196,6 +201,7 @@ def row_of(race, method, result, ours):
     same = np.isclose(result.cost, ours.cost, rtol=0, atol=AGREE, equal_nan=True)
     return {
         "data": race.name,
+        "model": race.kind,
         "method": method,
         "queries": len(result.cost),
         "proved": int(result.proved.sum()),
@@ -212,15 +218,15 @@ def row_of(race, method, result, ours):
     }
 
 
-def compare(name, python, options):
-    """Return the rows of the table for a data set."""
-    race = Race(name, options.queries)
+def compare(name, kind, python, options):
+    """Return the rows of the table for a data set and a model."""
+    race = Race(name, kind, options.queries)
     ours = run_ours(race, options.limit, integers=False)
     results = {"skcf": ours, "OCEAN": run_ocean(race, python, options.limit)}
     if race.whole:
         results["skcf, integers"] = run_ours(race, options.limit, integers=True)
     gap = np.nanmax(np.abs(results["OCEAN"].cost - ours.cost))
-    print(f"{name}: the distances differ by {gap:.2g} at most")
+    print(f"{name}, {kind}: the distances differ by {gap:.2g} at most")
     return [row_of(race, method, r, ours) for method, r in results.items()]
 
 
@@ -230,13 +236,19 @@ def main():
     parser.add_argument("--queries", type=int, default=10)
     parser.add_argument("--limit", type=int, default=15)
     parser.add_argument("--data", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--python", default=sys.executable)
     home = Path(tempfile.gettempdir()) / "skcf-peers"
     parser.add_argument("--environments", type=Path, default=home)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     python = environment(options.environments, options.python)
-    rows = [row for name in options.data for row in compare(name, python, options)]
+    rows = [
+        row
+        for name in options.data
+        for kind in options.models
+        for row in compare(name, kind, python, options)
+    ]
     report("exact_peers", rows)
 
 
