@@ -225,6 +225,9 @@ def compare(name, kind, python, options):
     results = {"skcf": ours, "OCEAN": run_ocean(race, python, options.limit)}
     if race.whole:
         results["skcf, integers"] = run_ours(race, options.limit, integers=True)
+    cheaper = ours.proved & (results["OCEAN"].cost < ours.cost - AGREE)
+    if cheaper.any():
+        raise AssertionError(f"{name}, {kind}: OCEAN is cheaper at {cheaper.nonzero()}")
     gap = np.nanmax(np.abs(results["OCEAN"].cost - ours.cost))
     print(f"{name}, {kind}: the distances differ by {gap:.2g} at most")
     return [row_of(race, method, r, ours) for method, r in results.items()]
