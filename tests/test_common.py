@@ -78,7 +78,7 @@ def explainers(**search):
         DiverseExplainer(LogisticRegression(), q=20, max_generations=1),
         *SHAP,
         OptimalExplainer(DecisionTreeClassifier(random_state=0)),
-        PrototypeExplainer(LogisticRegression(), max_prototypes=2),
+        PrototypeExplainer(LogisticRegression(), max_prototypes=1),
         ChannelSwapExplainer(LogisticRegression()),
         NearestUnlikeSeriesExplainer(LogisticRegression()),
         ManyForOneExplainer(DecisionTreeClassifier(random_state=0), feature=0),

@@ -5,6 +5,8 @@ import numpy as np
 from skcf._mip._adapter import Mip
 
 ROOM = 1e-9
+# Values of a feature among which the cheapest change is looked for.
+MAX_OPTIONS = 32
 
 
 class LinearOracle:
@@ -107,6 +109,10 @@ class LinearOracle:
                 c[self.scores[j][c, 0].argmax(keepdims=True)] if len(c) else c
                 for j, c in enumerate(choice)
             ]
+        if costs is not None:
+            choice = [
+                self._worth(j, values, costs[j]) for j, values in enumerate(choice)
+            ]
         mip, take = Mip(), []
         for j, values in enumerate(choice):
             take.append([mip.binary("take") for _ in values])
@@ -133,6 +139,21 @@ class LinearOracle:
                 if mip.value(t, outcome.values) > 0.5:
                     out[j] = a
         return out
+
+    def _worth(self, j, values, cost):
+        """Return the values of a feature that are worth a look, not too many.
+
+        With one score these are the values that gain more than all cheaper ones.
+        """
+        if self.scores[j].shape[1] == 1 and len(values):
+            gain = self.scores[j][values, 0]
+            order = np.lexsort((-gain, cost[values]))
+            top = np.maximum.accumulate(gain[order])
+            values = values[order[np.diff(top, prepend=-np.inf) > 0]]
+        if len(values) > MAX_OPTIONS:
+            at = np.linspace(0, len(values) - 1, MAX_OPTIONS)
+            values = values[np.unique(at.round().astype(np.intp))]
+        return values
 
     def _needs(self, rows, choice):
         """Return the distinct rows of what choices gain, and what has to be gained."""

@@ -94,8 +94,8 @@ def cover(lots, pattern, costs, time_limit):
     lots = [lots[c] for c in chosen]
     # A row that several changes serve takes the one that is cheapest for it.
     price = np.full((len(lots), len(pattern)), np.inf)
-    for c, (rows, oracle) in enumerate(lots):
-        change = _cheapest(rows, oracle, pattern, costs)
+    changes = [_cheapest(rows, oracle, pattern, costs) for rows, oracle in lots]
+    for c, ((rows, _), change) in enumerate(zip(lots, changes, strict=True)):
         for i in rows:
             own = costs([i])
             price[c, i] = sum(own[g][v] for g, v in enumerate(change) if v >= 0)
@@ -103,8 +103,10 @@ def cover(lots, pattern, costs, time_limit):
     shared = []
     for c, (rows, oracle) in enumerate(lots):
         mine = rows[taken[rows] == c]
+        if len(mine) < len(rows) and len(mine):
+            changes[c] = _cheapest(mine, oracle, pattern, costs)
         if len(mine):
-            shared.append(Shared(mine, _cheapest(mine, oracle, pattern, costs)))
+            shared.append(Shared(mine, changes[c]))
     return shared, bound
 
 
