@@ -94,11 +94,12 @@ class SparseOneForManyExplainer(GroupExplainer):
     generated as in [1]_, with a pricing program that is linear: the features that a
     cluster changes are free, and on all others its rows agree. `lower_bound` is then
     the bound of that linear program [2]_, rounded up, and `optimal` says whether the
-    cover of the clusters that were generated meets it. The
-    change of each chosen cluster is the cheapest for its rows, for linear models among
-    at most 32 values a feature; the choice among covers of equal size is not optimised. Whether a cluster has a shared change is added up for
-    linear models; for trees and networks an exact search of the model is asked, with
-    the features on which the rows differ free and at most so many others changed.
+    cover of the clusters that were generated meets it. The change of each chosen
+    cluster is the cheapest for its rows, for linear models among at most 32 values a
+    feature; the choice among covers of equal size is not optimised. Whether a cluster
+    has a shared change is added up for linear models; for trees and networks an exact
+    search of the model is asked, with the features on which the rows differ free and at
+    most so many others changed.
 
     References
     ----------
