@@ -110,7 +110,7 @@ class ManyForOneExplainer(TabularExplainer):
     >>> explainer = ManyForOneExplainer(model, feature="worst area").fit(X, y)
     >>> explained = explainer.explain(X[:1])
     >>> explained.details.band_status
-    array([['found', 'infeasible', 'found']], dtype='<U10')
+    array([['found', 'found', 'found']], dtype='<U10')
     """
 
     _parameter_constraints = {
