@@ -191,7 +191,9 @@ def sparse():
     ):
         X, y = read()
         train, test, y_train, _ = train_test_split(X, y, test_size=0.5, random_state=0)
-        model = make_pipeline(OneHotEncoder(), LogisticRegression(max_iter=1000))
+        model = make_pipeline(
+            OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=1000)
+        )
         model.fit(X.loc[train.index], y_train)
         rows = test[model.predict(test) == 0]
         for most in limits:
