@@ -203,20 +203,17 @@ def _median(price, n, time_limit):
     n_rows, n_sites = price.shape
     use = [mip.binary("use") for _ in range(n_sites)]
     mip.require(mip.total((u, 1.0) for u in use) <= n)
-    spent, pairs = [], [(use[c], 1.0) for c in start]
+    spent = []
     for i in range(n_rows):
         sent = []
-        nearest = start[price[i, start].argmin()]
         for c in np.flatnonzero(np.isfinite(price[i])):
             go = mip.variable("go", 0, 1)
             mip.require(mip.total([(go, 1.0), (use[c], -1.0)]) <= 0)
             sent.append((go, 1.0))
             spent.append((go, float(price[i, c])))
-            if c == nearest:
-                pairs.append((go, 1.0))
         mip.require(mip.total(sent) == 1)
     mip.minimize(mip.total(spent))
-    said = mip.solve(time_limit=time_limit, start=mip.point(pairs))
+    said = mip.solve(time_limit=time_limit)
     if said.values is None:
         return start, said.bound
     chosen = [c for c in range(n_sites) if mip.value(use[c], said.values) > 0.5]

@@ -114,7 +114,7 @@ class JointProgram:
             self.mip.require(self.mip.total(pairs) <= 0)
         return apart
 
-    def solve(self, confirm, balls=(), start=None, deadline=None):
+    def solve(self, confirm, balls=(), deadline=None):
         """Return the Joint answer.
 
         Parameters
@@ -122,17 +122,14 @@ class JointProgram:
         confirm : callable
             Takes rows of codes of all rows, returns which ones the model accepts.
         balls : sequence of _Ball
-        start : ndarray of shape (n_rows, n_features), default=None
-            Codes of a lawful answer to begin with.
         deadline : float, default=None
         """
         nothing = Joint(None, np.zeros(len(self.x), dtype=bool), np.inf, np.inf)
         if self.impossible:
             return nothing
         bound, best = -np.inf, nothing
-        first = self._start(start)
         for _ in range(MAX_ROUNDS):
-            said = self.mip.solve(time_limit=_left(deadline), start=first, gap=GAP)
+            said = self.mip.solve(time_limit=_left(deadline), gap=GAP)
             if said.status == "infeasible":
                 return best if best.codes is not None else nothing
             bound = bound if np.isnan(said.bound) else max(bound, said.bound)
@@ -147,7 +144,6 @@ class JointProgram:
             close = close and best.total - bound <= 1e-6 * (1.0 + abs(best.total))
             if said.status != "optimal" or close or not moved:
                 break
-            first = said.values
         return Joint(best.codes, best.served, best.total, min(bound, best.total))
 
     def _looked_at(self, values, balls, confirm):
@@ -172,15 +168,6 @@ class JointProgram:
             if not moved:
                 break
         return best
-
-    def _start(self, codes):
-        if codes is None:
-            return None
-        pairs = []
-        for row, block in zip(codes, self.blocks, strict=True):
-            for group in block.program.groups:
-                pairs += group.start(row[list(group.columns)])
-        return self.mip.point(pairs)
 
     def _read(self, values, confirm):
         """Return the answer at some values, and whether a row of it was refused."""
