@@ -135,7 +135,8 @@ class Mip:
         time_limit : float, default=None
             Seconds.
         start : ndarray of shape (n_variables,), default=None
-            A point to begin with.
+            A point to begin with. HiGHS 1.16 was seen to report a false bound with
+            one, so nothing that is to be proved is given one.
         cutoff : float, default=None
             Only what is better is wanted.
         gap : float, default=0

@@ -237,26 +237,6 @@ class GroupVariables:
         number = near + sign * mip.value(reach, values)
         return np.array([_inside(column, number, p.low[k, 0], p.high[k, 0])])
 
-    def start(self, codes):
-        """Return (variable, value) pairs of a warm start at codes of the group."""
-        if self.free:
-            return self._start_reach(codes[0], range(len(self._reach)))
-        inside = (self.pieces.low <= codes) & (codes <= self.pieces.high)
-        inside |= np.isnan(self.pieces.low) & np.isnan(codes)
-        k = int(np.argmax(inside.all(axis=1)))
-        pairs = [(v, 1.0) for v, _ in self.choice[k].items()]
-        if self._reach[k] is not None:
-            pairs += self._start_reach(codes[0], [k])
-        return pairs
-
-    def _start_reach(self, code, at):
-        pairs = []
-        for k in at:
-            reach, near, sign = self._reach[k]
-            size = max(0.0, sign * (code - near))
-            pairs += [(v, size / factor) for v, factor in reach.items()]
-        return pairs
-
 
 def _inside(column, number, low, high):
     """Return a possible value of a column next to a number, between two others."""

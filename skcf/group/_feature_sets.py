@@ -56,17 +56,9 @@ class Moves:
         cost : ndarray of shape (n_rows,)
             inf where that does not suffice.
         """
-        numbers = np.flatnonzero(features & (self.gain > 0).any(axis=0))
-        some = [f for f in self.listed if features[f]]
         best = np.full(len(self.need), np.inf)
-        for picks in product(*[range(self.listed[f][0].shape[1]) for f in some]):
-            need, spent = self.need.copy(), np.zeros(len(self.need))
-            for f, pick in zip(some, picks, strict=True):
-                gains, costs = self.listed[f]
-                need -= gains[:, pick]
-                spent += costs[:, pick]
-            _, paid = self._moved(numbers, need)
-            best = np.minimum(best, spent + paid)
+        for *_, total in self._ways(features):
+            best = np.minimum(best, total)
         return best
 
     def choice(self, features):
@@ -74,25 +66,30 @@ class Moves:
 
         Shapes (n_rows, n_features) and dict of feature to (n_rows,).
         """
-        numbers = np.flatnonzero(features & (self.gain > 0).any(axis=0))
-        some = [f for f in self.listed if features[f]]
         n = len(self.need)
         best = np.full(n, np.inf)
         amounts = np.zeros((n, self.n_features))
-        taken = {f: np.zeros(n, dtype=np.intp) for f in some}
-        for picks in product(*[range(self.listed[f][0].shape[1]) for f in some]):
-            need, spent = self.need.copy(), np.zeros(n)
-            for f, pick in zip(some, picks, strict=True):
-                need -= self.listed[f][0][:, pick]
-                spent += self.listed[f][1][:, pick]
-            moved, paid = self._moved(numbers, need)
-            total = spent + paid
+        taken = {f: np.zeros(n, dtype=np.intp) for f in self.listed if features[f]}
+        for picks, numbers, moved, total in self._ways(features):
             better = total < best
             best[better] = total[better]
             amounts[np.ix_(better, numbers)] = moved[better]
-            for f, pick in zip(some, picks, strict=True):
+            for f, pick in zip(taken, picks, strict=True):
                 taken[f][better] = pick
         return amounts, taken
+
+    def _ways(self, features):
+        """Yield (picks, numbers, moves of these, cost) of every choice of options."""
+        numbers = np.flatnonzero(features & (self.gain > 0).any(axis=0))
+        some = [f for f in self.listed if features[f]]
+        for picks in product(*[range(self.listed[f][0].shape[1]) for f in some]):
+            need, spent = self.need.copy(), np.zeros(len(self.need))
+            for f, pick in zip(some, picks, strict=True):
+                gains, costs = self.listed[f]
+                need -= gains[:, pick]
+                spent += costs[:, pick]
+            moved, paid = self._moved(numbers, need)
+            yield picks, numbers, moved, spent + paid
 
     def _moved(self, numbers, need):
         """Return the cheapest moves that gain what is needed, and what they cost.
@@ -184,13 +181,13 @@ def best_set(moves, weight, n_served, price, most, expired):
             known[key] = total_of(moves.least(features), n_served, weight)
         return known[key]
 
-    all_ = np.ones(moves.n_features, dtype=bool)
     useful = (moves.gain > 0).any(axis=0)
     for f, (gains, _) in moves.listed.items():
         useful[f] |= (gains > 0).any()
     best = _shrunk(rows_pay, useful, price, most)
     number = count()
-    heap = [(rows_pay(useful & all_), next(number), ~all_, useful)]
+    nothing = np.zeros(moves.n_features, dtype=bool)
+    heap = [(rows_pay(useful), next(number), nothing, useful)]
     while heap:
         bound, _, inside, maybe = heapq.heappop(heap)
         if not _less(bound, best[0]):
