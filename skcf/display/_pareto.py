@@ -9,6 +9,8 @@ _LABELS = {
     "threshold": "Least probability of the target",
     "score": "Probability of the target",
     "cost": "Cost",
+    "max_features": "Most features that may change",
+    "objective": "Objective",
 }
 
 
