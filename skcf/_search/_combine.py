@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from skcf._search._finish import shrink
 from skcf._search._genetic import GeneticSearch
 from skcf._search._policy import Policy, sample
 from skcf._search._problem import Pool, rank_by
 from skcf._space import PAD
 
 N_BEAM = 5
+N_SHRUNK = 5
 # The search for rows for which a policy finds nothing.
 GENETIC = {
     "q": 100,
@@ -80,7 +82,8 @@ def rescued(deck, most, unlike):
     """Return all that was played, and more for queries without a counterfactual.
 
     Those without one of `most` changes combine edits greedily. Those without any then
-    go through a genetic search, which `unlike` gives candidates to start again from.
+    get the nearest of the candidates of `unlike`, with what they need not change undone
+    or, where none of these is in the target, go through a genetic search.
     """
     problem, rows = deck.problem, deck.edits.row
     few = deck.pool.take(deck.pool.cands.n_changed <= most)
@@ -88,9 +91,22 @@ def rescued(deck, most, unlike):
     lost = rows[_lost(rows, deck.pool)]
     if not len(lost) or problem.meter.expired:
         return deck.pool
+    pool = Pool.concat([deck.pool, _shrunk(problem, unlike(problem, lost))])
+    lost = rows[_lost(rows, pool)]
+    if not len(lost) or problem.meter.expired:
+        return pool
     search = GeneticSearch(problem, **GENETIC, rescue=unlike)
-    start = deck.pool.take(np.isin(deck.pool.row, lost))
-    return Pool.concat([deck.pool, search.run(lost, start)])
+    start = pool.take(np.isin(pool.row, lost))
+    return Pool.concat([pool, search.run(lost, start)])
+
+
+def _shrunk(problem, cands):
+    """Return the pool of candidates, and of the nearest without needless changes."""
+    cands, _ = problem.ground.cascade(cands, problem.seed)
+    cands = cands.take(problem.unseen(cands))
+    problem.remember(cands)
+    pool = problem.score(cands)
+    return Pool.concat([pool, shrink(problem, pool, N_SHRUNK)])
 
 
 def _lost(rows, pool):

@@ -32,11 +32,14 @@ class Effects:
         # What single values do alone.
         self._alone = np.empty(0, dtype=np.int64), np.empty(0)
         self._lots = []
+        # The queries of which something was learned since the last fit.
+        self._touched = np.zeros(n_queries, dtype=bool)
 
     def learn(self, cands, strength):
         """Take note of scored candidates."""
         none = cands.n_changed == 0
         self.start[cands.row[none]] = strength[none]
+        self._touched[cands.row] = True
         usual = np.flatnonzero(made_of(cands.value, self._size))
         if len(usual):
             self._lots.append((cands.take(usual), strength[usual]))
@@ -60,16 +63,27 @@ class Effects:
         self._lots = []
         self._append(cands, strength)
         self._note_alone(cands, strength)
-        rows, ids = self._key // self._size, self._key % self._size
-        prior = self._nearest(*self._alone, rows, ids)
-        weight = 1.0 / (NEAR + np.abs(self._strength))
-        left = self._strength - self.start[self._row]
-        left -= np.bincount(self._who, prior[self._at], minlength=len(left))
-        self._gain = prior + self._correction(weight, left)
-        n = len(self.start)
-        total = np.bincount(self._row, weight, minlength=n)
-        square = np.bincount(self._row, weight * left**2, minlength=n)
-        self.spread = np.sqrt(square / np.maximum(total, 1e-12))
+        # Queries do not hang on one another: the others keep their gains.
+        touched = self._touched.copy()
+        self._touched[:] = False
+        keys = np.flatnonzero(touched[self._key // self._size])
+        lines = np.flatnonzero(touched[self._row])
+        key, row = self._key[keys], self._row[lines]
+        entries = np.flatnonzero(touched[self._row[self._who]])
+        who = _places(lines, len(self._row))[self._who[entries]]
+        at = _places(keys, len(self._key))[self._at[entries]]
+        prior = self._nearest(*self._alone, key // self._size, key % self._size)
+        weight = 1.0 / (NEAR + np.abs(self._strength[lines]))
+        left = self._strength[lines] - self.start[row]
+        left -= np.bincount(who, prior[at], minlength=len(left))
+        entries = who, at, self.values.group[key % self._size]
+        n_groups = len(self.values.single)
+        extra = correct(entries, n_groups, weight, left, RIDGE, N_SWEEPS)
+        self._gain[keys] = prior + extra
+        total = np.bincount(row, weight, minlength=len(touched))
+        square = np.bincount(row, weight * left**2, minlength=len(touched))
+        spread = np.sqrt(square / np.maximum(total, 1e-12))
+        self.spread[touched] = spread[touched]
 
     def _append(self, cands, strength):
         """Put scored candidates behind those of former lots."""
@@ -84,14 +98,9 @@ class Effects:
         self._who = np.concatenate([self._who, who + len(self._row)])
         self._row = np.concatenate([self._row, cands.row])
         self._strength = np.concatenate([self._strength, strength])
-        self._key = both
-
-    def _correction(self, weight, left):
-        """Return what to add to the gains; `left` becomes the residuals."""
-        group = self.values.group[self._key % self._size]
-        n_groups = len(self.values.single)
-        entries = self._who, self._at, group
-        return correct(entries, n_groups, weight, left, RIDGE, N_SWEEPS)
+        gain = np.zeros(len(both))
+        gain[old] = self._gain
+        self._key, self._gain = both, gain
 
     def _note_alone(self, cands, strength):
         """Take note of what values do alone, as it was when first scored."""
@@ -108,3 +117,10 @@ class Effects:
         group = self.values.group
         # Values between the observed ones have numbers beyond: they find none.
         return nearest_gains(keys, gains, rows, ids, group, self._size)
+
+
+def _places(chosen, size):
+    """Return where each of so many positions stands among the chosen ones."""
+    out = np.zeros(size, dtype=np.intp)
+    out[chosen] = np.arange(len(chosen))
+    return out
