@@ -135,9 +135,10 @@ class Encoding:
             if len(new):
                 number = codes[new, 0]
                 inside = (number >= space.low[j]) & (number <= space.high[j])
-                if not self.lines.known[g] or not inside.all():
+                group = np.full(len(new), g)
+                if not (inside & self.lines.tell(group, number)).all():
                     return None
-                rep, col, val = self.lines.cells(np.full(len(new), g), number)
+                rep, col, val = self.lines.cells(group, number)
                 out[new[rep], col] = val
             old = np.flatnonzero(ids >= 0)
             rep, col, val = self.cells(ids[old])
@@ -216,9 +217,12 @@ class EncodedQueries:
 
     def _others(self, ids, others):
         """Yield (function that gives the cells, positions) of values not observed."""
-        if not others.any():
+        at = np.flatnonzero(others)
+        if not len(at):
             return
-        line = others & self.encoding.lines.known[self.values.group[ids]]
+        line, some = np.zeros(len(ids), dtype=bool), ids[at]
+        group, codes = self.values.group[some], self.values.code_of(some)
+        line[at] = self.encoding.lines.tell(group, codes)
         for cells, some in ((self._on_lines, line), (self._between, others & ~line)):
             if some.any():
                 yield cells, np.flatnonzero(some)

@@ -6,6 +6,8 @@ from scipy.sparse import issparse
 N_POINTS = 129
 # What two ways of working out the same line may differ by, relative to its size.
 ROUNDING = 16 * np.finfo(np.float64).eps
+# The same where cells were rounded to 32 bits on the way.
+COARSE = 2 * float(np.finfo(np.float32).eps)
 
 
 class Lines:
@@ -13,14 +15,18 @@ class Lines:
 
     A column that is scaled or passed on is a straight line over its raw column. That
     it is one is tried at points all over the range; a column that is passed on as it
-    is stays exact, any other one up to rounding.
+    is stays exact, any other one up to rounding. Where cells come as 32-bit numbers,
+    the line tells no more than about where they are: that will do for trees, unless
+    one of them splits right there.
 
     Parameters
     ----------
     transform : callable
         Takes a table of the space and returns its encoded rows. Its `before_kernel`,
         if there is one, does so without rounding; its `exact` says whether the last
-        digit counts, so that only a column that is passed on will do.
+        digit counts, so that only a column that is passed on will do. Its `splits`,
+        if there are any, are the sorted numbers at which each column is split, None
+        for a column of which it matters more than on which side of these it is.
     space : FeatureSpace
     group_of : ndarray of shape (n_encoded,)
 
@@ -28,14 +34,18 @@ class Lines:
     ----------
     known : ndarray of bool of shape (n_groups,)
         Groups that are a number of which all encoded columns are lines.
+    roughly : ndarray of bool of shape (n_groups,)
+        Groups of which they are lines up to the rounding to 32 bits.
     """
 
     def __init__(self, transform, space, group_of):
         n_groups = len(space.groups)
         self._exact = getattr(transform, "exact", True)
-        self.known = np.zeros(n_groups, dtype=bool)
+        self._splits = getattr(transform, "splits", None)
+        self.known, self.roughly = np.zeros((2, n_groups), dtype=bool)
         self._columns = [np.flatnonzero(group_of == g) for g in range(n_groups)]
         self._slope, self._start = np.ones(len(group_of)), np.zeros(len(group_of))
+        self._error = np.zeros(len(group_of))
         numbers = [
             g
             for g, j in enumerate(space.values.single)
@@ -51,27 +61,48 @@ class Lines:
             j = space.values.single[g]
             points = np.linspace(space.low[j], space.high[j], N_POINTS)
             codes[:, j] = space.columns[j].snap(points)
-        encoded = _matrix(transform, space.decode(codes))
+        encoded, dense = _matrix(transform, space.decode(codes))
         if encoded is None:
             return
+        if not dense:
+            self._splits = None  # a zero may stand for a missing cell
         for g in numbers:
             x = codes[:, space.values.single[g]]
             fits = [self._fit(c, x, encoded[:, c]) for c in self._columns[g]]
-            self.known[g] = all(fits)
+            self.known[g] = all(close for close, _ in fits)
+            self.roughly[g] = all(rough for _, rough in fits) and not self.known[g]
 
     def _fit(self, column, x, cell):
-        """Note the line of a column; return whether it is one."""
+        """Note the line of a column; return whether it is one, and whether roughly."""
         with np.errstate(over="ignore"):
             # A kernel that takes rounded numbers rounds what it gets by itself.
             if (cell == x).all() or (cell == x.astype(np.float32)).all():
-                return True
+                return True, True
         if self._exact or x[0] == x[-1] or not np.isfinite(cell).all():
-            return False
+            return False, False
         slope = (cell[-1] - cell[0]) / (x[-1] - x[0])
         start = cell[0] - slope * x[0]
         self._slope[column], self._start[column] = slope, start
         size = np.abs(cell).max() + np.abs(slope * x).max()
-        return np.abs(slope * x + start - cell).max() <= ROUNDING * size
+        off = np.abs(slope * x + start - cell).max()
+        self._error[column] = 2 * COARSE * size
+        split = self._splits is not None and self._splits[column] is not None
+        return off <= ROUNDING * size, split and off <= COARSE * size
+
+    def tell(self, group, codes):
+        """Return which numbers of groups have cells that a line tells well enough."""
+        out = self.known[group]
+        rough = np.flatnonzero(self.roughly[group])
+        for g in np.unique(group[rough]):
+            at = rough[group[rough] == g]
+            clear = np.ones(len(at), dtype=bool)
+            for c in self._columns[g]:
+                cell = self._slope[c] * codes[at] + self._start[c]
+                low, high = cell - self._error[c], cell + self._error[c]
+                splits = self._splits[c]
+                clear &= np.searchsorted(splits, low) == np.searchsorted(splits, high)
+            out[at] = clear
+        return out
 
     def cells(self, group, codes):
         """Return (position, column, cell) of numbers of groups that are known."""
@@ -87,12 +118,14 @@ class Lines:
 
 
 def _matrix(transform, table):
-    """Return encoded rows as float64, None if they cannot be had."""
+    """Return (encoded rows as float64, whether they came dense), None if it fails."""
     try:
         encoded = getattr(transform, "before_kernel", transform)(table)
         if not (isinstance(encoded, np.ndarray) or issparse(encoded)):
             encoded = transform(table)
     except (TypeError, ValueError):
-        return None
-    encoded = encoded.toarray() if issparse(encoded) else encoded
-    return encoded.astype(np.float64) if encoded.dtype.kind in "fiub" else None
+        return None, False
+    dense = not issparse(encoded)
+    encoded = encoded if dense else encoded.toarray()
+    numbers = encoded.dtype.kind in "fiub"
+    return encoded.astype(np.float64) if numbers else None, dense

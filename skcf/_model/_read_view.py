@@ -6,6 +6,7 @@ import numpy as np
 
 from skcf._model._dense import Layers
 from skcf._model._encoding import Encoding
+from skcf._model._trees import joined_splits
 from skcf._model._view import Blend, Opaque, View
 from skcf._model._wrappers import Leaf, read_estimator, unwrap
 from skcf._space import Candidates
@@ -71,25 +72,29 @@ def _options(model, method):
 
 def _with_tables(read, model):
     """Return the view of what was read; None if an encoding is no table by column."""
-    known, views = {}, []
+    alike, keys, known = {}, [], {}
     for leaf in read.leaves:
         if not all(hasattr(step, "transform") for step in leaf.steps):
             return None
-        key = (*map(id, leaf.steps), leaf.kernel.coding)
-        if key not in known:
-            transform = _Preprocessing(model, leaf.steps, leaf.kernel)
-            known[key] = Encoding.learn(transform, model.space)
+        keys.append((*map(id, leaf.steps), leaf.kernel.coding))
+        alike.setdefault(keys[-1], []).append(leaf)
+    for key, leaves in alike.items():
+        kernels = [leaf.kernel for leaf in leaves]
+        transform = _Preprocessing(model, leaves[0].steps, kernels)
+        known[key] = Encoding.learn(transform, model.space)
         if known[key] is None:
             return None
-        views.append(View(known[key], leaf.kernel))
+    pairs = zip(keys, read.leaves, strict=True)
+    views = [View(known[key], leaf.kernel) for key, leaf in pairs]
     return views[0] if isinstance(read, Leaf) else Blend(views, read)
 
 
 class _Preprocessing:
-    """What happens to a table before the final estimator gets numbers."""
+    """What happens to a table before final estimators get numbers, in one form."""
 
-    def __init__(self, model, steps, kernel):
-        self.model, self.steps, self.kernel = model, steps, kernel
+    def __init__(self, model, steps, kernels):
+        self.model, self.steps, self.kernel = model, steps, kernels[0]
+        self.splits = joined_splits(kernels)
 
     def __call__(self, table):
         return self.kernel.encode(self.before_kernel(table))

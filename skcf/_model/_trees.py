@@ -169,6 +169,16 @@ class FlatTrees:
             return np.column_stack([1.0 - raw, raw])
         return raw
 
+    @property
+    def splits(self):
+        """The sorted numbers at which each encoded column is split, None for a set."""
+        out = [np.empty(0)] * self.n_features
+        for j in self._columns:
+            mine = self.feature == j
+            sets = (self.category[mine] >= 0).any()
+            out[j] = None if sets else np.unique(self.threshold[mine])
+        return out
+
     @cached_property
     def _columns(self):
         """The encoded columns that are tested anywhere."""
@@ -319,6 +329,20 @@ def join_trees(trees, *, slot=None, base, precision, **rest):
         precision=precision,
         **rest,
     )
+
+
+def joined_splits(kernels):
+    """Return the `splits` of several kernels together, None if they are no trees.
+
+    Nor where a number stands for a missing cell.
+    """
+    for kernel in kernels:
+        if not isinstance(kernel, FlatTrees) or not np.isnan(kernel.missing):
+            return None
+    return [
+        None if any(s is None for s in column) else np.unique(np.concatenate(column))
+        for column in zip(*(kernel.splits for kernel in kernels), strict=True)
+    ]
 
 
 def unpack_bits(words):

@@ -81,3 +81,35 @@ def test_categories_are_no_line():
     assert lines.known.tolist() == [False, True]
     at, column, cell = lines.cells(np.array([1]), np.array([3.0]))
     assert column.tolist() == [n] and len(cell) == 1
+
+
+class Rounded(Transform):
+    """Scales numbers and hands them over in 32 bits, to trees that split there."""
+
+    def __init__(self, splits):
+        super().__init__(MinMaxScaler(), exact=False)
+        self.splits = splits
+
+    def __call__(self, table):
+        return self.step.transform(table).astype(np.float32)
+
+
+def test_a_rounded_line_tells_on_which_side_of_a_split_numbers_are():
+    codes = np.sort(RNG.uniform(X[:, 1].min(), X[:, 1].max(), 4000))
+    cell = Rounded(None)(np.column_stack([codes, codes]))[:, 1].astype(float)
+    splits = np.unique(np.concatenate([cell[::40], cell[5::80] + 1e-4]))
+    lines = Lines(Rounded([np.array([0.5]), splits]), SPACE, GROUP_OF)
+    assert lines.roughly.all() and not lines.known.any()
+    told = lines.tell(np.ones(len(codes), int), codes)
+    assert not told[::40].any() and told.mean() > 0.9
+    guess = lines.cells(np.ones(len(codes), int), codes)[2]
+    assert (guess != cell).any()
+    left, truth = np.searchsorted(splits, guess), np.searchsorted(splits, cell)
+    np.testing.assert_array_equal(left[told], truth[told])
+
+
+@pytest.mark.parametrize("splits", [None, [None, np.array([0.5])]])
+def test_a_rounded_line_is_none_where_its_digits_matter(splits):
+    lines = Lines(Rounded(splits), SPACE, GROUP_OF)
+    assert lines.roughly.tolist() == [False, splits is not None]
+    assert not lines.known.any()

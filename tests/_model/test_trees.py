@@ -1,6 +1,7 @@
 """Kernels over flat trees: candidates as changed cells give what whole rows give."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.ensemble import (
 from threadpoolctl import threadpool_limits
 
 from skcf._model._read_trees import read_trees
-from skcf._model._trees import Tree, join_trees
+from skcf._model._trees import Tree, join_trees, joined_splits
 
 N_COLUMNS = 9
 
@@ -215,3 +216,16 @@ def test_cells_are_rounded_as_the_model_rounds():
         assert far == side
     assert trees.scores([[1e300]]) == 2.0
     assert np.isinf(read_trees(fitted(AdaBoostRegressor())[0]).cast([1e300])).all()
+
+
+def test_splits_of_several_ensembles():
+    one, two = random_trees(0), random_trees(1)
+    splits = joined_splits([one, two])
+    for j, told in enumerate(splits):
+        mine = [t.threshold[t.feature == j] for t in (one, two)]
+        if j in (6, 7, 8):
+            assert told is None
+        else:
+            np.testing.assert_array_equal(told, np.unique(np.concatenate(mine)))
+    assert joined_splits([one, replace(two, missing=0.0)]) is None
+    assert joined_splits([one, object()]) is None
