@@ -9,6 +9,8 @@ from skcf._search._problem import Pool
 from skcf._space import PAD, Candidates, mix, uniform
 
 N_PASSES = 3
+N_TOGETHER = 4
+GAIN = 0.01
 
 
 def bisect(problem, pool):
@@ -27,16 +29,21 @@ def move_together(problem, pool, *, n_steps, radius, min_radius):
 
     A step tries one point in each of some balls around the present one, of radii (in
     ranges of the columns) that halve from `radius` down to `min_radius`, and moves to
-    the cheapest that keeps the target and the rules. Candidates with one changed number
-    stay as they are.
+    the cheapest that keeps the target and the rules. The points of four steps are tried
+    together. Candidates with one changed number stay as they are, and so do those that
+    four steps brought no nearer by more than a hundredth of their cost.
     """
     radii = radius * 0.5 ** np.arange(1 + int(np.ceil(np.log2(radius / min_radius))))
     numeric = np.append(_numeric(problem), False)
-    for turn in range(n_steps):
+    patience = _Patience()
+    for turn in range(0, n_steps, N_TOGETHER):
+        idle = patience.idle(_set_keys(problem, pool.cands), pool.cost)
         moves = numeric[pool.cands.groups(problem.values)].sum(axis=1) > 1
+        moves &= idle == 0
         if not moves.any() or problem.meter.expired:
             break
-        cands = _around(problem, pool.take(moves), radii, turn)
+        points = np.tile(radii, min(N_TOGETHER, n_steps - turn))
+        cands = _around(problem, pool.take(moves), points, turn)
         cands = cands.take(_lawful(problem, cands))
         cands = cands.take(problem.unseen(cands))
         cost = problem.cost_of(cands)
@@ -46,6 +53,37 @@ def move_together(problem, pool, *, n_steps, radius, min_radius):
         tried = problem.score(cands, cost)
         pool = problem.best_of_each(Pool.concat([pool, tried.take(tried.valid)]))
     return pool
+
+
+class _Patience:
+    """How long it is since change sets got cheaper by more than a hundredth."""
+
+    def __init__(self):
+        self._key, self._turns = np.empty(0, np.uint64), np.empty(0, np.intp)
+        self._cost = np.empty(0)
+
+    def idle(self, key, cost):
+        """Return for how many calls each set was at about its cost."""
+        order = np.argsort(key)
+        key, cost = key[order], cost[order]
+        turns, best = np.zeros(len(key), np.intp), cost.copy()
+        if len(self._key):
+            at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
+            near = cost >= (1 - GAIN) * self._cost[at]
+            same = near & (self._key[at] == key)
+            turns[same], best[same] = self._turns[at[same]] + 1, self._cost[at[same]]
+        self._key, self._turns, self._cost = key, turns, best
+        out = np.empty(len(key), np.intp)
+        out[order] = turns
+        return out
+
+
+def _set_keys(problem, cands):
+    """Return 64 bits that stand for the query and the change set of candidates."""
+    groups = cands.groups(problem.values).astype(np.uint64)
+    bits = np.where(cands.value == PAD, np.uint64(0), mix(groups))
+    with np.errstate(over="ignore"):
+        return mix(bits.sum(axis=1, dtype=np.uint64) ^ mix(cands.row.astype(np.uint64)))
 
 
 def _numeric(problem):

@@ -44,6 +44,14 @@ class Effects:
         if len(usual):
             self._lots.append((cands.take(usual), strength[usual]))
 
+    def relearn(self, cands, strength):
+        """Forget all but what values do alone, and learn from these instead."""
+        self._fit()
+        self._key, self._gain = np.empty(0, dtype=np.int64), np.empty(0)
+        self._row, self._strength = np.empty(0, dtype=np.int64), np.empty(0)
+        self._who, self._at = (np.empty(0, dtype=np.int64) for _ in "ab")
+        self.learn(cands, strength)
+
     def of(self, rows, ids):
         """Return the gains of values on queries; nothing changes with a padding."""
         self._fit()

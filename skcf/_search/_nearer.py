@@ -3,10 +3,13 @@
 from skcf._search._descent import bisect, move_together
 from skcf._search._diversity import fill, further, spread_columns
 from skcf._search._finish import finish, minimal, shrink
-from skcf._search._problem import Pool
+from skcf._search._problem import Pool, rank_in_row
+from skcf._space import Candidates
 
-N_FINISHED = 3
+N_FINISHED = 2
 N_SHRUNK = 12
+N_SETS = 60
+N_SHORT = 200
 
 
 def brought_nearer(problem, pool, rows, k, *, finishing, most, **descent):
@@ -30,7 +33,7 @@ def brought_nearer(problem, pool, rows, k, *, finishing, most, **descent):
         The parameters of `move_together`.
     """
     if finishing:
-        best = finish(problem, pool, rows, N_FINISHED)
+        best = finish(problem, _promising(problem, pool), rows, N_FINISHED)
     else:
         best = _chosen(problem, pool, N_FINISHED, most)
     best = minimal(problem, move_together(problem, best, **descent))
@@ -48,3 +51,21 @@ def _chosen(problem, pool, k, most):
     few = shrink(problem, pool, k + N_SHRUNK)
     few = fill(problem, spread_columns(problem, few, k, most), few, k)
     return bisect(problem, few)
+
+
+def _promising(problem, pool):
+    """Return the candidates of a pool that may lead to nearer answers.
+
+    The best of some change sets, and what falls short at less cost. The gains of values
+    are fitted to these again: a policy tries much that is far from the boundary.
+    """
+    valid = problem.best_of_each(pool.take(pool.valid))
+    valid = valid.take(rank_in_row(valid.row) < N_SETS)
+    short = pool.take(~pool.valid)
+    bound = problem.least_cost(valid)
+    short = problem.best(short.take(short.cost <= bound[short.row]), N_SHORT)
+    some = Pool.concat([valid, short])
+    width = int(some.cands.n_changed.max(initial=0))
+    some.cands = Candidates(some.row, some.cands.value[:, :width])
+    problem.effects.relearn(some.cands, problem.model.strength(some.margin))
+    return some
