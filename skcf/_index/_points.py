@@ -4,6 +4,8 @@ from threading import Lock
 
 import numpy as np
 
+from skcf._index._order import joining_order
+
 # Up to here, comparing with all points takes no longer than the rest of a search, about
 # 20 ms a query; a graph pays for its construction after some ten thousand queries only.
 N_MANY = 300_000
@@ -175,6 +177,7 @@ class _Graph:
         # The last to join the others are the queries of the trials.
         order = np.random.default_rng(0).permutation(len(points))
         first, last = np.split(order, [max(1, len(points) - N_TRIALS)])
+        first = first[joining_order(points[first])]
         graph.add_items(points[first], first, num_threads=1)
         self.width, self.recall = self._tune(points[first], points[last])
         graph.add_items(points[last], last, num_threads=1)
