@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skcf._base import Answers, GroupExplainer
 from skcf._mip._families import PROVABLE, solver_for
 from skcf.group._one_for_many import check_weights
-from skcf.group._ways import alone, by_feature_sets, by_program
+from skcf.group._ways import alone, by_feature_sets, by_prices, by_program
 
 
 class OneForOneExplainer(GroupExplainer):
@@ -300,6 +300,8 @@ class OneForOneExplainer(GroupExplainer):
             found = None
             if self.lipschitz is None:
                 found = by_feature_sets(group, solver, price, most)
+            if found is None and self.lipschitz is None:
+                found = by_prices(group, solver, price, most)
             if found is None:
                 found = by_program(group, solver, price, most, self.lipschitz)
         return self._answers_of(problem, rows, found)
@@ -327,7 +329,7 @@ class OneForOneExplainer(GroupExplainer):
         bound = np.full(n, np.nan)
         bound[rows[found.dead]] = np.inf
         if not served.any() and not found.dead.any():
-            problem.cut[rows] |= problem.meter.cut
+            problem.cut[rows] |= problem.meter.expired
         before, after = problem.x[rows[served]], found.codes[served]
         same = (before == after) | (np.isnan(before) & np.isnan(after))
         space = problem.space

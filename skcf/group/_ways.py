@@ -1,4 +1,4 @@
-"""The ways to explain rows one for one: alone, by sets of features, in one program."""
+"""The ways to explain rows one for one: alone, by sets or prices, in one program."""
 
 from dataclasses import dataclass
 
@@ -12,6 +12,8 @@ from skcf.constraints._rule_set import RuleSet
 from skcf.group._feature_sets import best_set
 from skcf.group._joint import JointProgram
 from skcf.group._linear_moves import moves_of
+from skcf.group._priced_sets import PricedSets
+from skcf.group._priced_trees import PricedTrees
 
 TOLERANCE = 1e-6
 
@@ -121,6 +123,42 @@ def _solve_within(group, solver, features, at, codes):
         found = some[int(group.rows[i])]
         if len(found):
             codes[i] = found.codes[0]
+
+
+def by_prices(group, solver, price, most):
+    """Search the best set of features of trees; None for other models."""
+    if not isinstance(solver, TreeSolver):
+        return None
+    codes = group.x.copy()
+    # What the model turns down is searched again, with the model asked every time.
+    for strict in (False, True):
+        search = _priced(group, solver, price, most, strict)
+        served = np.array([way is not None for way in search.ways])
+        if not served.any():
+            return GroupAnswer.nothing(group.x, search.bound)
+        at = np.flatnonzero(served)
+        codes[at] = [search.ways[i].codes for i in at]
+        if confirmed(group.problem, group.rows[at], codes[at]).all():
+            break
+    return GroupAnswer(codes, served, search.total, search.bound, ~served & False)
+
+
+def _priced(group, solver, price, most, strict):
+    def accept_of(i):
+        def accept(codes):
+            return confirmed(group.problem, np.full(len(codes), i), codes)
+
+        return accept
+
+    rows = [
+        PricedTrees(solver, x, encoded, goal, weight, accept_of(i), strict)
+        for x, encoded, goal, weight, i in zip(
+            group.x, group.encoded, group.goals, group.weight, group.rows, strict=True
+        )
+    ]
+    n_features, deadline = len(solver.space.groups), group.problem.meter.deadline
+    search = PricedSets(rows, price, most, group.n_served, n_features, deadline)
+    return search.solve()
 
 
 def by_program(group, solver, price, most, lipschitz):
