@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# How many sets are compared with all others in one go.
+BLOCK = 1000
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -126,13 +129,24 @@ def _minimal_conflict(some, lawful):
     return some
 
 
-def undominated(clusters):
-    """Return the positions of member sets that no other one contains."""
-    order = sorted(range(len(clusters)), key=lambda c: -len(clusters[c]))
-    kept, sets = [], []
-    for c in order:
-        members = frozenset(int(i) for i in clusters[c])
-        if not any(members <= other for other in sets):
-            kept.append(c)
-            sets.append(members)
-    return sorted(kept)
+def undominated(members):
+    """Return the positions of member sets that no other one contains.
+
+    `members` has shape (n_sets, n_rows); of equal sets the first is kept.
+    """
+    size = members.sum(axis=1)
+    kept = size > 0
+    often = members.sum(axis=0)
+    # A set that contains another one contains its rarest row.
+    rarest = np.where(members, often, len(members) + 1).argmin(axis=1)
+    table = members.astype(np.float32)
+    for row in np.unique(rarest[kept]):
+        mine = np.flatnonzero(kept & (rarest == row))
+        others = np.flatnonzero(members[:, row])
+        for k in range(0, len(mine), BLOCK):
+            some = mine[k : k + BLOCK]
+            within = table[some] @ table[others].T == size[some, None]
+            larger = size[others] > size[some, None]
+            larger |= (size[others] == size[some, None]) & (others < some[:, None])
+            kept[some] = ~(within & larger).any(axis=1)
+    return np.flatnonzero(kept)

@@ -30,12 +30,39 @@ class ExactOracle:
     ----------
     sure : bool
         Whether no answer was cut off by time.
+    points : list of ndarray of shape (n_features,)
+        The points in the target that were found, in numbers of values.
     """
+
+    # An answer takes a search of the model.
+    quick = False
 
     def __init__(self, problem, rows, menu, goal, most):
         self.problem, self.rows, self.menu = problem, rows, menu
         self.goal, self.most, self.sure = goal, most, True
-        self._known = {}
+        self.points, self._known = [], {}
+
+    def alike(self, rows, pattern):
+        """Tell whether a change that flips one row of a cluster flips all of them."""
+        allowed = self.menu.allowed
+        return not self.menu.must[rows].any() and all(
+            (ok[rows] == ok[rows[0]]).all() for ok in allowed
+        )
+
+    def serve(self, points, rows, differ):
+        """Return for which rows a change that includes `differ` leads to a point.
+
+        Parameters
+        ----------
+        points : list of ndarray of shape (n_features,)
+        rows : ndarray of int of shape (n_pairs,)
+        differ : ndarray of bool of shape (n_pairs, n_features)
+        """
+        served = np.zeros(len(rows), dtype=bool)
+        for point in points:
+            changed = differ | (self.menu.own[rows] != point)
+            served |= changed.sum(axis=1) <= self.most
+        return served
 
     def alone(self, rows, differ):
         """Return which rows can be flipped alone by changes that include `differ`."""
@@ -52,15 +79,15 @@ class ExactOracle:
             change = self._asked(rows, differ, costs)
             if change is not None:
                 return change
-        # The time is up: one that was found before will do.
+        # The time is up: a point that was found before will do.
         own, allowed = self.menu.own, self.menu.allowed
-        for row, change in self._known.values():
-            if change is None or (differ & (change < 0)).any():
-                continue
-            kept, put = change < 0, np.flatnonzero(change >= 0)
-            same = (own[rows][:, kept] == own[row, kept]).all()
-            if same and all(allowed[g][rows, change[g]].all() for g in put):
-                return change
+        forced = differ | self.menu.must[rows].any(axis=0)
+        for point in self.points:
+            put = forced | (own[rows] != point).any(axis=0)
+            if put.sum() <= self.most and all(
+                allowed[g][rows, point[g]].all() for g in np.flatnonzero(put)
+            ):
+                return np.where(put, point, -1)
         return None
 
     def _asked(self, rows, differ, costs):
@@ -82,10 +109,10 @@ class ExactOracle:
             packed = b"".join(np.packbits(ok).tobytes() for ok in allowed)
             key = forced.tobytes(), own[~forced].tobytes(), packed
             if key in self._known:
-                return self._known[key][1]
+                return self._known[key]
         change = self._changed(rows[0], allowed, forced, costs)
         if key is not None:
-            self._known[key] = rows[0], change
+            self._known[key] = change
         return change
 
     def _changed(self, row, allowed, forced, costs):
@@ -110,6 +137,7 @@ class ExactOracle:
         if taken is None:
             return None
         change = np.array([c[t] for c, t in zip(choice, taken, strict=True)])
+        self.points.append(change)
         return np.where(forced | (change != own), change, -1)
 
     def _search(self, row, choice, price, home, charged, room):

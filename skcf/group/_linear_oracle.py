@@ -38,6 +38,8 @@ class LinearOracle:
     """
 
     sure = True
+    # It answers at once, for many rows in one go.
+    quick = True
 
     def __init__(self, scores, own, need, allowed, must, most):
         self.scores, self.own, self.allowed = scores, own, allowed
@@ -53,10 +55,32 @@ class LinearOracle:
         )
         self.gain -= own
 
+    def alike(self, rows, pattern):
+        """Tell whether a change that flips one row of a cluster flips all of them.
+
+        Then it is enough to ask for one with `alone`.
+        """
+        if self.short.shape[1] > 1 or self.must[rows].any():
+            return False
+        if any((ok[rows] != ok[rows[:1]]).any() for ok in self.allowed):
+            return False
+        for level, own in zip(
+            pattern[rows].T, self.own[rows].swapaxes(0, 1), strict=True
+        ):
+            _, first, back = np.unique(level, return_index=True, return_inverse=True)
+            if (own != own[first][back.ravel()]).any():
+                return False
+        return True
+
+    def helps(self, rows):
+        """Return which features some row gains by changing."""
+        return (self.gain[rows] > 0).any(axis=(0, 2))
+
     def alone(self, rows, differ):
         """Return which rows can be flipped alone by changes that include `differ`.
 
-        With several scores this is necessary only: each is raised on its own.
+        `differ` is the same for all rows, or has a line for each. With several scores
+        this is necessary only: each is raised on its own.
         """
         forced = self.must[rows] | differ
         best = _most_gained(self.gain[rows], forced, self.most)

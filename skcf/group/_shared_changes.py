@@ -4,13 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skcf.group._clusters import (
-    TooManyClusters,
-    closed_clusters,
-    lawful_parts,
-    undominated,
-)
-from skcf.group._cover import fewest
+from skcf.group._agreements import MOST_WORK, agreements, n_agreements
+from skcf.group._clusters import TooManyClusters, closed_clusters, undominated
+from skcf.group._cover import bound_of, fewest, greedily, membership, prices
+from skcf.group._family import BELIEVED, LAWFUL, UNLAWFUL, Family
+from skcf.group._generation import generated
+
+ROOM = 1e-6
+# More closed clusters than these are listed by sets of features, where these are few.
+FEW_CLUSTERS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,27 @@ class Shared:
     change: np.ndarray
 
 
-def serviceable(pattern, outcomes, most, cap, expired):
-    """Return the largest sets of rows that one change can serve.
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """Sets of rows that hold all rows that can be served.
+
+    Attributes
+    ----------
+    lots : list of (ndarray of int, oracle)
+        The sets of rows, and what knows of their shared changes.
+    bound : int
+        No fewer than this many will do.
+    settled : bool
+        Whether it is known that rows that no lot holds cannot be served.
+    """
+
+    lots: list
+    bound: int
+    settled: bool
+
+
+def fewest_changes(pattern, outcomes, most, cap, meter):
+    """Return the Cover with the fewest shared changes.
 
     Parameters
     ----------
@@ -41,58 +62,35 @@ def serviceable(pattern, outcomes, most, cap, expired):
         changes that lead there.
     most, cap : int
         The most features of a change, and the most clusters.
-    expired : callable
-
-    Returns
-    -------
-    lots : list of (ndarray of int, oracle)
-        No set of rows is part of another one.
-    complete : bool
-        Whether these are all.
+    meter : Meter
     """
-    lots, complete = [], True
+    quick = all(oracle.quick for _, oracle in outcomes)
+    expired = _half_expired(meter) if quick else lambda: meter.expired
+    families, complete = [], True
     for rows, oracle in outcomes:
-        clusters, ended = _clusters(pattern, rows, oracle, most, cap, expired)
+        members, differ, ended = _listed(pattern, rows, oracle, most, cap, expired)
         complete &= ended
-        for cluster in clusters:
-            if expired():
-                complete = False
-                if cluster.differ.any():
-                    continue
-                # What serves equal rows is known by now.
-            members = rows[cluster.members]
-            members = members[oracle.alone(members, cluster.differ)]
-
-            def lawful(some, oracle=oracle, differ=cluster.differ):
-                return oracle.lawful(some, differ)
-
-            lots += [(part, oracle) for part in lawful_parts(members, lawful)]
-    return [lots[c] for c in undominated([rows for rows, _ in lots])], complete
+        families.append(Family(rows, oracle, pattern, members, differ))
+    if complete or not quick:
+        cover = _settled(families, meter)
+        return cover if complete else Cover(cover.lots, min(1, cover.bound), False)
+    lots = _lawful_lots(families, expired)
+    lots, least, settled = generated(lots, outcomes, pattern, meter)
+    if not lots:
+        return Cover([], 0, settled)
+    sets, held = _sets(_table(lots, families))
+    chosen, _ = fewest(sets, len(held), meter.left)
+    return Cover([lots[c] for c in chosen], min(least, len(chosen)), settled)
 
 
-def _clusters(pattern, rows, oracle, most, cap, expired):
-    """Return the closed clusters of some rows, and whether these are all."""
-
-    def possible(cluster):
-        return oracle.alone(rows[cluster.members], cluster.differ).any()
-
-    try:
-        return closed_clusters(pattern[rows], most, possible, expired, cap), True
-    except TooManyClusters as given_up:
-        return given_up.clusters, False
-
-
-def cover(lots, pattern, costs, time_limit):
-    """Return the fewest changes for all rows that any lot holds, and a bound.
+def assigned(lots, pattern, costs):
+    """Return the Shared changes of lots: a row takes the one cheapest for it.
 
     `costs` takes rows and returns for each feature the cost of each value, summed over
     the rows.
     """
-    held = np.unique(np.concatenate([rows for rows, _ in lots]))
-    members = [np.searchsorted(held, rows) for rows, _ in lots]
-    chosen, bound = fewest(members, len(held), time_limit)
-    lots = [lots[c] for c in chosen]
-    # A row that several changes serve takes the one that is cheapest for it.
+    if not lots:
+        return []
     price = np.full((len(lots), len(pattern)), np.inf)
     changes = [_cheapest(rows, oracle, pattern, costs) for rows, oracle in lots]
     for c, ((rows, _), change) in enumerate(zip(lots, changes, strict=True)):
@@ -107,9 +105,177 @@ def cover(lots, pattern, costs, time_limit):
             changes[c] = _cheapest(mine, oracle, pattern, costs)
         if len(mine):
             shared.append(Shared(mine, changes[c]))
-    return shared, bound
+    return shared
 
 
 def _cheapest(rows, oracle, pattern, costs):
     differ = (pattern[rows] != pattern[rows[0]]).any(axis=0)
     return oracle.cheapest(rows, differ, costs(rows))
+
+
+# -- the clusters ---------------------------------------------------------------------
+
+
+def _listed(pattern, rows, oracle, most, cap, expired):
+    """Return (members, differ, whether these are all) of the clusters of some rows.
+
+    Closed clusters are listed from the bottom up. Where there are many, and not so many
+    sets of features, the rows that agree on the rest of each set are.
+    """
+    mine = pattern[rows]
+
+    def possible(cluster):
+        # A slow oracle is asked later.
+        return (
+            not oracle.quick
+            or oracle.alone(rows[cluster.members], cluster.differ).any()
+        )
+
+    def closed(cap):
+        try:
+            found = closed_clusters(mine, most, possible, expired, cap)
+        except TooManyClusters as given_up:
+            return given_up.clusters, False
+        return found, True
+
+    found, ended = closed(min(cap, FEW_CLUSTERS))
+    if not ended:
+        told = _agreements(mine, rows, oracle, most, cap)
+        if told is not None:
+            return *_in_group(*told, rows, len(pattern), oracle), True
+        if cap > FEW_CLUSTERS:
+            found, ended = closed(cap)
+    members = np.zeros((len(found), len(mine)), dtype=bool)
+    for line, cluster in zip(members, found, strict=True):
+        line[cluster.members] = True
+    differ = np.array([c.differ for c in found]).reshape(len(found), pattern.shape[1])
+    return *_in_group(members, differ, rows, len(pattern), oracle), ended
+
+
+def _agreements(mine, rows, oracle, most, cap):
+    """Return (members, differ) by sets of features, None if these are too many."""
+    # Features on which all rows agree take changes from the others, where they help.
+    spare = 0
+    if oracle.quick:
+        alike = (mine == mine[0]).all(axis=0)
+        spare = min(most, int((oracle.helps(rows) & alike).sum()))
+    levels = range(most, most - spare - 1, -1)
+    if sum(n_agreements(mine, level) for level in levels) > MOST_WORK:
+        return None
+    parts = [agreements(mine, level) for level in levels]
+    members, differ = (np.concatenate(part) for part in zip(*parts, strict=True))
+    if len(members) > cap:
+        return None
+    return members, differ
+
+
+def _in_group(members, differ, rows, n_rows, oracle):
+    """Return clusters as rows of the group; of those of a slow oracle the largest."""
+    if not oracle.quick:
+        kept = undominated(members)
+        members, differ = members[kept], differ[kept]
+    out = np.zeros((len(members), n_rows), dtype=bool)
+    out[:, rows] = members
+    return out, differ
+
+
+# -- the cover ------------------------------------------------------------------------
+
+
+def _settled(families, meter):
+    """Return the Cover: clusters that it takes are asked until all are lawful."""
+    while True:
+        for family in families:
+            family.spread()
+        where, members = _live(families)
+        if not len(members):
+            return Cover([], 0, True)
+        sets, held = _sets(members)
+        chosen, least = fewest(sets, len(held), prove=False)
+        if _asked(families, where[chosen], meter):
+            continue
+        if len(chosen) > least and not meter.expired:
+            chosen, least = fewest(sets, len(held), meter.left)
+            if _asked(families, where[chosen], meter):
+                continue
+        if not all(families[f].state[c] == LAWFUL for f, c in where[chosen]):
+            return _known(families, sets, held)
+        lots = [_lot(families[f], c) for f, c in where[chosen]]
+        return Cover(lots, least, True)
+
+
+def _live(families):
+    """Return ((family, cluster) pairs, members) of those that others do not contain."""
+    where, members = [], []
+    for f, family in enumerate(families):
+        at = np.flatnonzero(family.state != UNLAWFUL)
+        # Of equal ones those that are known to be lawful come first.
+        at = at[np.argsort(family.state[at] != LAWFUL, kind="stable")]
+        where.append(np.column_stack([np.full(len(at), f), at]))
+        members.append(family.members[at])
+    where, members = np.concatenate(where), np.concatenate(members)
+    kept = undominated(members)
+    return where[kept], members[kept]
+
+
+def _sets(members):
+    """Return (the rows of each set, numbered among those held; which are held)."""
+    held = np.flatnonzero(members.any(axis=0))
+    return [np.flatnonzero(line) for line in members[:, held]], held
+
+
+def _lot(family, c):
+    return np.flatnonzero(family.members[c]), family.oracle
+
+
+def _asked(families, chosen, meter):
+    """Ask what is not known yet of chosen clusters; tell whether anything was."""
+    asked = False
+    for f, c in chosen:
+        if families[f].state[c] == BELIEVED and not meter.expired:
+            families[f].ask(c)
+            asked = True
+    return asked
+
+
+def _known(families, sets, held):
+    """Return the Cover by clusters that are known to be lawful, when time is up."""
+    lots = _lawful_lots(families, lambda: True)
+    if not lots:
+        return Cover([], 0, False)
+    mine, served = _sets(_table(lots, families))
+    holds = membership(sets, len(held))
+    worth = prices(holds)
+    share = bound_of(worth, holds) / max(worth.sum(), ROOM)
+    # Of the other rows it is not known whether they can be served.
+    bound = share * worth[np.isin(held, served)].sum()
+    bound = max(1, int(np.ceil(bound - ROOM)))
+    lots = [lots[c] for c in greedily(membership(mine, len(served)))]
+    return Cover(lots, min(bound, len(lots)), len(served) == len(held))
+
+
+def _lawful_lots(families, expired):
+    """Return the lots of clusters that are lawful, asked as long as there is time."""
+    lots = []
+    for family in families:
+        for c in np.argsort(-family.members.sum(axis=1), kind="stable"):
+            if not expired():
+                family.ask(c)
+        lots += [_lot(family, c) for c in np.flatnonzero(family.state == LAWFUL)]
+    return [lots[c] for c in undominated(_table(lots, families))] if lots else []
+
+
+def _table(lots, families):
+    """Return which rows of the group lots hold, as bools."""
+    table = np.zeros((len(lots), len(families[0].pattern)), dtype=bool)
+    for line, (rows, _) in zip(table, lots, strict=True):
+        line[rows] = True
+    return table
+
+
+def _half_expired(meter):
+    """Return what tells whether half of the time is over: the rest is for the proof."""
+    if meter.left is None:
+        return lambda: meter.expired
+    half = meter.left / 2
+    return lambda: meter.expired or meter.left < half

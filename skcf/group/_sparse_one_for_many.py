@@ -11,12 +11,11 @@ from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
 from skcf.group._exact_oracle import wanted_goals
-from skcf.group._generation import generated
 from skcf.group._layer_oracle import LayerOracle, ListedReluSolver
 from skcf.group._linear_oracle import LinearOracle
 from skcf.group._linear_scores import is_linear, needs, parts
 from skcf.group._menu import Menu
-from skcf.group._shared_changes import cover, serviceable
+from skcf.group._shared_changes import assigned, fewest_changes
 from skcf.group._texts import change_of, native, rule_text, telling_features
 from skcf.group._tree_oracle import TreeOracle
 
@@ -266,28 +265,18 @@ class SparseOneForManyExplainer(GroupExplainer):
         menu = Menu.of(problem, rows)
         pattern = self._pattern(problem, rows, menu)
         outcomes = self._outcomes(problem, rows, menu)
-        lots, complete = serviceable(
-            pattern,
-            outcomes,
-            self.max_features,
-            self.max_clusters,
-            _half_expired(meter) if self._exact is None else lambda: meter.expired,
+        cover = fewest_changes(
+            pattern, outcomes, self.max_features, self.max_clusters, meter
         )
-        least, served = 1, complete
-        if not complete and self._exact is None:
-            lots, least, served = generated(lots, outcomes, pattern, meter)
         sure = all(oracle.sure for _, oracle in outcomes)
-        complete, served = complete and sure, served and sure
+        served = cover.settled and sure
         table = [menu.costs(problem, rows, g) for g in range(len(menu.ids))]
 
         def costs(some):
             return [cost[some].sum(axis=0) for cost in table]
 
-        shared, bound = [], 0
-        if lots:
-            shared, bound = cover(lots, pattern, costs, meter.left)
-        if not complete:
-            bound = min(least, len(shared))
+        shared = assigned(cover.lots, pattern, costs)
+        bound = min(cover.bound if sure else 1, len(shared))
         answers = self._answers_of(problem, rows, menu, shared, served)
         proved = served and bound == len(shared)
         answers.optimal = np.full(len(answers.row), proved)
@@ -380,11 +369,3 @@ class SparseOneForManyExplainer(GroupExplainer):
         low = "" if at == 0 else f"{edges[at - 1]:.6g} <= "
         high = "" if at == len(edges) else f" < {edges[at]:.6g}"
         return f"{low}{name}{high}"
-
-
-def _half_expired(meter):
-    """Return what tells whether half of the time is over: the rest is for the proof."""
-    if meter.left is None:
-        return lambda: meter.expired
-    half = meter.left / 2
-    return lambda: meter.expired or meter.left < half
