@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skcf._base._answers import Answers, Verdicts, rank_in_query
 from skcf._explanation import STATUSES, Explanation
-from skcf._space import container_of
+from skcf._space import kind_of
 from skcf.exceptions import CounterfactualNotFoundWarning
 
 
@@ -326,7 +326,7 @@ class BaseExplainer(
         """Return a table whose names and width are those of fit."""
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame | nw.DataFrame):
-            container_of(X)
+            kind_of(X)
             if not len(X):
                 raise ValueError(
                     "Found a dataframe with 0 samples while a minimum of 1 is "
@@ -357,7 +357,7 @@ class BaseExplainer(
     def _as_configured(self, X):
         """Return a frame in the library that set_output asks for."""
         wanted = _get_output_config("transform", self)["dense"]
-        kind = container_of(X).kind
+        kind = kind_of(X)[0].kind
         if kind != "array" and wanted in {"pandas", "polars"} and wanted != kind:
             frame = nw.from_native(X)
             return frame.to_pandas() if wanted == "pandas" else frame.to_polars()

@@ -19,8 +19,8 @@ def warm_up(kind):
     from sklearn.tree import DecisionTreeClassifier
 
     _WARM.add(kind)
-    X = np.array([(a, b, (a * b) % 3) for a in range(6) for b in range(6)], dtype=float)
-    y = X[:, 0] + X[:, 1] * X[:, 2] > 6
+    X = np.array([(a, b, (a * b) % 3) for a in range(9) for b in range(9)], dtype=float)
+    y = X[:, 0] + X[:, 1] * X[:, 2] > 9
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     explainer = kind(FrozenEstimator(model), random_state=0).fit(X, y)
     explainer.explain(X[:2], n_counterfactuals=2)

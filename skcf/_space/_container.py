@@ -53,6 +53,19 @@ class ArrayContainer(Container):
         self.dtypes = [X.dtype] * X.shape[1]
         self.types = [numpy_type(X.dtype)] * X.shape[1]
 
+    def describes(self, X):
+        """Tell whether a table has exactly these columns and dtypes."""
+        width = len(self.names)
+        return (
+            isinstance(X, np.ndarray)
+            and X.shape[1:] == (width,)
+            and (X.dtype == self.dtypes[0])
+        )
+
+    def columns(self, X):
+        """Return all columns as they are stored."""
+        return [X[:, j] for j in range(X.shape[1])]
+
     def column(self, X, j):
         """Return column `j` as it is stored."""
         return X[:, j]
@@ -134,6 +147,11 @@ class ArrayContainer(Container):
         for j, column in enumerate(columns):
             out[:, j] = column
         return out
+
+    def replaced(self, X, new):
+        """Return a table with some columns replaced, `new` by position."""
+        old = self.columns(X)
+        return self.build([new.get(j, column) for j, column in enumerate(old)])
 
 
 def numpy_type(dtype):

@@ -9,20 +9,33 @@ from scipy.sparse import issparse
 from skcf._space._container import (
     ArrayContainer,
     Container,
+    factorize,
     is_missing,
     numpy_type,
 )
 
+# Up to so many values a dictionary finds the distinct ones faster than pandas does.
+FEW = 64
+
 
 def container_of(X):
     """Return the container that reads and writes tables like `X`."""
+    kind, frame = kind_of(X)
+    return kind(frame)
+
+
+def kind_of(X):
+    """Return the class of the container of `X`, and what it is made of.
+
+    Other tables are an error.
+    """
     if issparse(X):
         raise TypeError(
             "Sparse input is not supported: a counterfactual changes single cells of "
             "a dense table. Use X.toarray()."
         )
     if isinstance(X, np.ndarray):
-        return ArrayContainer(X)
+        return ArrayContainer, X
     frame = nw.from_native(X, pass_through=True)
     if frame is not X and hasattr(X, "to_native") or isinstance(X, nw.DataFrame):
         raise TypeError("Pass a native frame: X.to_native() in place of X.")
@@ -30,9 +43,9 @@ def container_of(X):
         raise TypeError("A LazyFrame holds no rows yet; call .collect() first.")
     if isinstance(frame, nw.DataFrame):
         if frame.implementation.is_pandas():
-            return PandasContainer(frame)
+            return PandasContainer, frame
         if frame.implementation.is_polars():
-            return PolarsContainer(frame)
+            return PolarsContainer, frame
         raise TypeError(
             f"A {frame.implementation} frame is not supported; expected a numpy "
             "array, a pandas DataFrame or a polars DataFrame."
@@ -63,10 +76,21 @@ class _FrameContainer(Container):
         # A pickled explainer of frames needs the frame library to be used at all.
         self._namespace = importlib.import_module(self.kind)
 
+    def describes(self, X):
+        if not isinstance(X, self._namespace.DataFrame):
+            return False
+        same = X.shape[1] == len(self.names) and list(X.columns) == self.names
+        return same and all(map(_identical, X.dtypes, self.dtypes))
+
     def adopt(self, other, column, dtype):
         if other.kind == self.kind:
             return self.cast(column, dtype)
         return self._series(list(column), dtype)
+
+
+def _identical(one, two):
+    """Tell whether dtypes are the same, the order of their categories included."""
+    return one is two or (one == two and not hasattr(one, "categories"))
 
 
 class PandasContainer(_FrameContainer):
@@ -83,15 +107,22 @@ class PandasContainer(_FrameContainer):
     def index(self, X):
         return np.asarray(X.index)
 
+    def columns(self, X):
+        return [column for _, column in X.items()]
+
     def column(self, X, j):
         return X.iloc[:, j]
 
     def numbers(self, column):
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+            return column.to_numpy().astype(np.float64)
         return column.to_numpy(dtype=np.float64, na_value=np.nan).copy()
 
     def factorize(self, column):
         if self.listed(column.dtype) is not None:
             return column.cat.codes.to_numpy(np.intp), list(column.cat.categories)
+        if len(column) <= FEW:
+            return factorize(column.tolist())
         at, known = column.factorize()
         return at, known.tolist()
 
@@ -126,6 +157,11 @@ class PandasContainer(_FrameContainer):
         return table.take(at).reset_index(drop=True)
 
     def where(self, changed, new, old):
+        if changed.all():
+            return new.set_axis(old.index)
+        if isinstance(old.dtype, np.dtype) and old.dtype.kind in "biuf":
+            cells = np.where(changed, new.to_numpy(), old.to_numpy())
+            return self._namespace.Series(cells, index=old.index, copy=False)
         return old.where(~changed, new.set_axis(old.index))
 
     def cast(self, column, dtype):
@@ -154,6 +190,12 @@ class PandasContainer(_FrameContainer):
             frame.index = like.index
         return frame
 
+    def replaced(self, X, new):
+        frame = X.copy(deep=False)
+        for j, column in new.items():
+            frame.isetitem(j, column)
+        return frame
+
 
 class PolarsContainer(_FrameContainer):
     """A polars DataFrame."""
@@ -167,6 +209,9 @@ class PolarsContainer(_FrameContainer):
 
     def _series(self, values, dtype):
         return self._namespace.Series(values, dtype=dtype)
+
+    def columns(self, X):
+        return X.get_columns()
 
     def column(self, X, j):
         return X.to_series(j)
@@ -234,3 +279,7 @@ class PolarsContainer(_FrameContainer):
         names = self.names if like is None else like.columns
         columns = [c.alias(name) for name, c in zip(names, columns, strict=True)]
         return self._namespace.DataFrame(columns)
+
+    def replaced(self, X, new):
+        names = X.columns
+        return X.with_columns([c.alias(names[j]) for j, c in new.items()])

@@ -133,3 +133,35 @@ def _sort(line, count, group):
             line[t] = line[t - 1]
             t -= 1
         line[t] = v
+
+
+@jit
+def _before(one, two):
+    """Tell whether a row comes before another; NaN comes last."""
+    for k in range(len(one)):
+        a, b = one[k], two[k]
+        if a != b and (a == a or b == b):
+            return a < b or b != b
+    return False
+
+
+@jit
+def find_rows(table, rows):
+    """Return the positions of rows in a sorted table, -1 for others.
+
+    A row with a missing value is in no table.
+    """
+    out = np.empty(len(rows), np.int64)
+    for i in range(len(rows)):
+        low, high = 0, len(table)
+        while low < high:
+            middle = (low + high) // 2
+            if _before(table[middle], rows[i]):
+                low = middle + 1
+            else:
+                high = middle
+        same = low < len(table)
+        for k in range(table.shape[1]):
+            same = same and table[low, k] == rows[i, k]
+        out[i] = low if same else PAD
+    return out

@@ -103,15 +103,19 @@ class FeatureSpace:
 
     def encode(self, X, check_missing=True):
         """Return the codes of a table, float64 of shape (n_rows, n_features)."""
-        base = container_of(X)
+        base = self._container_of(X)
         out = np.empty((len(X), self.n_features))
-        for j, column in enumerate(self.columns):
+        pairs = zip(self.columns, base.columns(X), strict=True)
+        for j, (column, stored) in enumerate(pairs):
             with _named(column.name):
-                stored = base.column(X, j)
                 out[:, j] = column.encode(base, stored, base.types[j])
             if check_missing and column.kind != "fixed":
                 self._check_missing(column, np.isnan(out[:, j]))
         return out
+
+    def _container_of(self, X):
+        """Return the container of a table: that of fit where it is alike."""
+        return self.container if self.container.describes(X) else container_of(X)
 
     def _check_missing(self, column, missing):
         if not missing.any():
@@ -155,25 +159,26 @@ class FeatureSpace:
         dtype where that can hold every value of the fitted column's domain, else
         the fitted column's.
         """
-        base = container_of(X)
+        base = self._container_of(X)
         if before is None:
             before = self.encode(X, check_missing=False)[rows]
         differs = ~((codes == before) | (np.isnan(codes) & np.isnan(before)))
+        changed = differs.any(axis=0)
         taken = base.take(X, rows)
-        columns = []
-        for j, column in enumerate(self.columns):
-            old = base.column(taken, j)
+        new = {}
+        for j, (column, old) in enumerate(
+            zip(self.columns, base.columns(taken), strict=True)
+        ):
             dtype, type_ = self._written_as(base, j)
             if dtype != base.dtypes[j]:
-                old = base.cast(old, dtype)
-            if differs[:, j].any():
+                new[j] = old = base.cast(old, dtype)
+            if changed[j]:
                 # What is thrown away again must be writable all the same.
                 filler = column.domain[0] if len(column.domain) else 0.0
                 filled = np.where(differs[:, j], codes[:, j], filler)
-                new = column.write(base, filled, dtype, type_)
-                old = base.where(differs[:, j], new, old)
-            columns.append(old)
-        return base.build(columns, like=taken)
+                written = column.write(base, filled, dtype, type_)
+                new[j] = base.where(differs[:, j], written, old)
+        return base.replaced(taken, new)
 
     def _written_as(self, base, j):
         """Return the dtypes, native and narwhals, of an emitted column."""
@@ -187,8 +192,8 @@ class FeatureSpace:
 
     def restore(self, X):
         """Return a query table in the dtypes that the model was trained on."""
-        base, own = container_of(X), self.container
-        if base.kind == own.kind and base.dtypes == own.dtypes:
+        base, own = self._container_of(X), self.container
+        if base is own or base.kind == own.kind and base.dtypes == own.dtypes:
             return X
         columns = []
         for j, column in enumerate(self.columns):

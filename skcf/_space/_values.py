@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcf._space._hash import mix
-from skcf._space._kernels import numbered
+from skcf._space._kernels import find_rows, numbered
 
 
 class Values:
@@ -39,6 +39,7 @@ class Values:
         self.code = np.concatenate([np.asarray(t, float).ravel() for t in tables])
         self.group = np.repeat(np.arange(len(groups)), sizes)
         self.weight = np.concatenate(weights).astype(float)
+        self._sums = np.concatenate([[0.0], np.cumsum(self.weight)])
         cells = _marks(self.col, self.code)
         self.mark = np.bitwise_xor.reduceat(cells, self.ptr[:-1])
         self.single = np.array([g[0] if len(g) == 1 else -1 for g in groups])
@@ -61,19 +62,17 @@ class Values:
         cells = self.code[self.ptr[begin] : self.ptr[end]]
         return cells.reshape(end - begin, -1)
 
+    def running(self, group):
+        """Return the sums of the weights of a group's observed values, from 0 on."""
+        begin, end = self.offsets[group], self.offsets[group + 1]
+        # Weights are whole numbers, so that differences of their sums are exact.
+        return self._sums[begin : end + 1] - self._sums[begin]
+
     def find(self, group, rows):
         """Return the numbers of observed values by their codes, -1 for others."""
-        table = self.table(group)
-        low, high = np.zeros(len(rows), np.intp), np.full(len(rows), len(table))
-        while (open_ := low < high).any():
-            middle = (low + high) // 2
-            before = _precedes(table[np.minimum(middle, len(table) - 1)], rows)
-            low = np.where(open_ & before, middle + 1, low)
-            high = np.where(open_ & ~before, middle, high)
-        low = np.minimum(low, len(table) - 1)
-        hit = (table[low] == rows).all(axis=1)
-        ids = low + self.offsets[group]
-        return np.where(hit & (self.weight[ids] > 0), ids, -1)
+        at = find_rows(self.table(group), np.ascontiguousarray(rows))
+        ids = at + self.offsets[group]
+        return np.where((at >= 0) & (self.weight[ids] > 0), ids, -1)
 
     def cells(self, ids):
         """Return (position in `ids`, column, code) of all cells that `ids` write."""
@@ -136,15 +135,6 @@ class Values:
             self._room[name] = buffer
         buffer[len(old) : size] = new
         return buffer[:size]
-
-
-def _precedes(rows, others):
-    """Return which rows come before others in lexicographic order; NaN comes last."""
-    out = np.zeros(len(rows), dtype=bool)
-    for a, b in zip(rows.T[::-1], others.T[::-1], strict=True):
-        less = (a < b) | (np.isnan(b) & ~np.isnan(a))
-        out = less | ((a == b) & out)
-    return out
 
 
 def _marks(columns, codes):

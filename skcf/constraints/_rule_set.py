@@ -1,6 +1,7 @@
 """The rules of an explainer over its feature space, taken apart for a search."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Part:
     groups: tuple
     repairs: tuple
 
-    @property
+    @cached_property
     def x_columns(self):
         """The positions of the columns that it reads from the query."""
         return tuple(dict.fromkeys(j for t, j in cells_of(self.node) if t == "x"))
