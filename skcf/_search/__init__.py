@@ -3,7 +3,7 @@
 from skcf._search._combine import play_first, play_samples, rescued
 from skcf._search._complete import complete
 from skcf._search._deck import Deck
-from skcf._search._diversity import distinct, diverse, further
+from skcf._search._diversity import change_sets, dearer, distinct, diverse, further
 from skcf._search._edits import edits_of
 from skcf._search._evolution import evolve
 from skcf._search._finish import finish, minimal, shrink
@@ -13,6 +13,7 @@ from skcf._search._policy import Policy, descend, reinforce
 from skcf._search._problem import Pool, Problem, rank_in_row
 from skcf._search._spread_sets import choose_sets
 from skcf._search._walks import (
+    ends_of,
     starts_of,
     walk_greedily,
     walk_in_order,
@@ -26,12 +27,15 @@ __all__ = [
     "Pool",
     "Problem",
     "brought_nearer",
+    "change_sets",
     "choose_sets",
     "complete",
+    "dearer",
     "descend",
     "distinct",
     "diverse",
     "edits_of",
+    "ends_of",
     "evolve",
     "finish",
     "further",

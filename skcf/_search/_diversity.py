@@ -6,6 +6,8 @@ from skcf._search._finish import _single_undos
 from skcf._search._problem import Pool, rank_in_row
 
 N_SPARE = 4
+# Less than what costs are told apart by does not change an order by cost.
+AHEAD = 2e-9
 
 
 def diverse(row, kind, k, distance=None, apart=None):
@@ -67,6 +69,19 @@ def distinct(problem, pool, k):
     (kind,) = change_sets(problem, pool.cands)
     at = diverse(pool.row, kind, k + N_SPARE, _distance(problem, pool), problem.apart)
     return pool.take(at)
+
+
+def dearer(problem, best, others):
+    """Return the valid ones of others that come behind the best of a pool, and it.
+
+    What a query gets first does not hang on how many answers are wanted: nothing that
+    was looked at for the sake of more answers is put before it, or stands in for it.
+    """
+    bound = problem.least_cost(best)
+    others = others.take(others.valid & (others.cost >= bound[others.row]))
+    # The one that was there first wins a tie.
+    others.cost = np.maximum(others.cost, bound[others.row] + AHEAD)
+    return Pool.concat([best, others])
 
 
 def further(problem, best, pool, k):

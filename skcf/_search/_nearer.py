@@ -1,18 +1,28 @@
 """From candidates that reach the target to answers, as MACE does it."""
 
+import numpy as np
+
 from skcf._search._descent import bisect, move_together
-from skcf._search._diversity import fill, further, spread_columns
-from skcf._search._finish import finish, minimal, shrink
+from skcf._search._diversity import (
+    change_sets,
+    dearer,
+    fill,
+    further,
+    spread_columns,
+)
+from skcf._search._explore import explore
+from skcf._search._finish import _sweep, minimal, refine, shrink
 from skcf._search._problem import Pool, rank_in_row
+from skcf._search._single import single_changes
 from skcf._space import Candidates
 
-N_FINISHED = 2
+N_FINISHED = 3
 N_SHRUNK = 12
 N_SETS = 60
 N_SHORT = 200
 
 
-def brought_nearer(problem, pool, rows, k, *, finishing, most, **descent):
+def brought_nearer(problem, pool, rows, k, *, finishing, most, min_saving, **descent):
     """Return answers to the queries at `rows`, out of a pool.
 
     Needless changes are undone, different ways out are chosen, and their numbers are
@@ -29,26 +39,57 @@ def brought_nearer(problem, pool, rows, k, *, finishing, most, **descent):
         Whether the shared finish looks for nearer candidates too.
     most : int
         The most answers that change the same group, as long as there are others.
+    min_saving : float
+        The share of the cost that a further change has to save.
     **descent : dict
         The parameters of `move_together`.
+
+    Returns
+    -------
+    pool : Pool
+        In place of costs, what the answers are worth: lower is better.
     """
+
+    def worth(some):
+        raised = (1.0 - min_saving) ** (1.0 - some.cands.n_changed)
+        return Pool(some.cands, some.cost * raised, some.margin, some.valid)
+
     if finishing:
-        best = finish(problem, _promising(problem, pool), rows, N_FINISHED)
+        best = _finished(problem, _promising(problem, pool), rows, worth)
     else:
         best = _chosen(problem, pool, N_FINISHED, most)
-    best = minimal(problem, move_together(problem, best, **descent))
+    best = worth(minimal(problem, move_together(problem, best, **descent)))
     if k == 1:
         return best
+    if finishing:
+        # A change alone is another way out, however much it takes.
+        pool = single_changes(problem, pool, rows, np.full(len(problem), np.inf))
     others = _chosen(problem, pool, problem.n_ways(k), most)
-    others = minimal(problem, move_together(problem, others, **descent))
-    bound = problem.least_cost(best)
-    best = Pool.concat([best, others.take(others.cost >= bound[others.row])])
-    return further(problem, best, pool, k)
+    others = worth(minimal(problem, move_together(problem, others, **descent)))
+    return further(problem, dearer(problem, best, others), worth(pool), k)
+
+
+def _finished(problem, pool, rows, worth):
+    """Return the cheapest candidate of each query, and the one that is worth most.
+
+    As `finish` does, but single changes are looked at as far as one is worth more than
+    the best of several changes.
+    """
+    bound = problem.least_cost(worth(pool))
+    pool = explore(problem, single_changes(problem, pool, rows, bound))
+    best = shrink(problem, pool, 1)
+    rest = problem.best_of_each(worth(pool.take(pool.valid)))
+    known, kind = change_sets(problem, best.cands, rest.cands)
+    rest = rest.take(~np.isin(kind, known))
+    rest = rest.take(rank_in_row(rest.row) < 1)
+    rest.cost = problem.cost_of(rest.cands)
+    both = Pool.concat([best, shrink(problem, rest, 1)])
+    return refine(problem, _sweep(problem, both, N_FINISHED), N_FINISHED)
 
 
 def _chosen(problem, pool, k, most):
     """Return `k` candidates of each query that are different ways out, bisected."""
-    few = shrink(problem, pool, k + N_SHRUNK)
+    few = minimal(problem, shrink(problem, pool, k + N_SHRUNK))
     few = fill(problem, spread_columns(problem, few, k, most), few, k)
     return bisect(problem, few)
 

@@ -8,16 +8,16 @@ from skcf._space import Candidates
 N_SINGLE = 400
 
 
-def single_changes(problem, pool, rows):
+def single_changes(problem, pool, rows, bound=None):
     """Return a pool with the cheaper single changes to observed values added.
 
-    All those that cost less than the best candidate of their query are scored, or 400
-    of them, evenly spaced by cost. A change that rules do not allow alone brings along
-    the changes that it calls for.
+    All those that cost less than the `bound` of their query (by default the cost of its
+    best candidate) are scored, or 400 of them, evenly spaced by cost. A change that
+    rules do not allow alone brings along the changes that it calls for.
     """
     if problem.meter.expired:
         return pool
-    bound = problem.least_cost(pool)
+    bound = problem.least_cost(pool) if bound is None else bound
     cands = _cheaper(problem, rows, bound)
     cands, _ = problem.ground.cascade(cands, problem.seed)
     cands = cands.take(problem.unseen(cands))
@@ -30,15 +30,11 @@ def single_changes(problem, pool, rows):
 
 def _cheaper(problem, rows, bound):
     """Return single changes cheaper than the bound, before rules are looked at."""
-    whose, ids, costs = [], [], []
-    for values in problem.ground.sets:
-        who, value = values.spread(rows, N_SINGLE * 4)
-        cost = problem.own_cost(rows[who], value)
-        near = cost < bound[rows[who]]
-        whose.append(rows[who[near]])
-        ids.append(value[near])
-        costs.append(cost[near])
-    whose, ids, costs = map(np.concatenate, (whose, ids, costs))
+    n_groups = len(problem.values.single)
+    each = np.repeat(rows, n_groups)
+    groups = np.tile(np.arange(n_groups), len(rows))
+    at, ids, costs = problem.cheaper(each, groups, bound[each], N_SINGLE * 4)
+    whose = each[at]
     order = np.lexsort((ids, costs, whose))
     whose, ids = whose[order], ids[order]
     size = np.bincount(whose, minlength=len(problem))[whose]

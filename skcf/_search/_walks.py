@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from skcf._search._problem import Pool
+from skcf._search._problem import Pool, rank_in_row
 from skcf._space import PAD, Candidates, mix, uniform
 
 EPSILON = 1e-6
+N_MORE = 10
 
 
 def walk_randomly(problem, rows, n_samples):
@@ -64,7 +65,7 @@ def walk_greedily(problem, ends, reward):
     ----------
     problem : Problem
     ends : Candidates
-        Where each walk goes, one for each query at most.
+        Where each walk goes.
     reward : callable
         Returns the reward of steps from the pools before and after.
     """
@@ -134,3 +135,13 @@ def starts_of(problem, training, rows, k):
     other = ground.towards(rest[who], training.codes[at])
     both = Candidates.concat([lawful, other])
     return both.take(np.argsort(both.row, kind="stable"))
+
+
+def ends_of(problem, training, rows, k):
+    """Return where each query walks first and, for several answers, other ends.
+
+    Two lots of candidates: the nearest of `starts_of`, and the next ones.
+    """
+    ends = starts_of(problem, training, rows, 1 if k == 1 else k + N_MORE)
+    first = rank_in_row(ends.row) == 0
+    return ends.take(first), ends.take(~first)

@@ -10,8 +10,11 @@ from skcf._index import TrainingRows
 from skcf._search import (
     GeneticSearch,
     Pool,
+    change_sets,
     choose_sets,
+    dearer,
     distinct,
+    diverse,
     finish,
     shrink,
     starts_of,
@@ -210,9 +213,7 @@ class DiverseExplainer(TabularExplainer):
         far = problem.score(self._unlike(problem, rows))
         lawful = problem.ground.mask(far.cands)
         others = shrink(problem, Pool.concat([pool, far.take(lawful)]), N_SHRUNK + k)
-        bound = problem.least_cost(best)
-        others = others.take(others.cost >= bound[others.row])
-        pool = distinct(problem, Pool.concat([best, others]), N_SHRUNK + k)
+        pool = distinct(problem, dearer(problem, best, others), N_SHRUNK + k)
         return self._chosen(problem, pool, k)
 
     def _unlike(self, problem, rows):
@@ -228,6 +229,8 @@ class DiverseExplainer(TabularExplainer):
             proximity=self.proximity_weight,
             diversity=self.diversity_weight,
         )
+        (kind,) = change_sets(problem, pool.cands)
+        at = at[diverse(pool.row[at], kind[at], k)]
         at = np.concatenate([at, np.setdiff1d(np.arange(len(pool)), at)])
         pool = pool.take(at[np.argsort(pool.row[at], kind="stable")])
         codes = pool.cands.codes(problem.x, problem.values)

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skcf._base import TabularExplainer
 from skcf._index import CostPoints, TrainingRows
-from skcf._search import starts_of, walk_greedily
+from skcf._search import dearer, ends_of, walk_greedily
 
 EPSILON = 1e-6
 N_FIT = 20_000
@@ -103,7 +103,8 @@ class GreedyExplainer(TabularExplainer):
       all of them.
     - Plausibility is measured by the error of a linear autoencoder (principal
       components that keep nine tenths of the variance) in place of a neural one.
-    - There is one walk for each row, and so one answer at most.
+    - Where several answers are wanted, walks to the next neighbours follow. What they
+      find comes behind the answer of the first walk, however cheap it is.
 
     It is a heuristic: where it finds nothing there may still be an answer.
 
@@ -186,12 +187,14 @@ class GreedyExplainer(TabularExplainer):
             self._centre, self._axes = _plane(self._points(training.codes[:N_FIT]))
 
     def _solve(self, problem, rows, k):
-        ends = starts_of(problem, self._training, rows, 1)
+        first, others = ends_of(problem, self._training, rows, k)
 
         def reward(before, after):
             return self._reward(problem, before, after)
 
-        pool = walk_greedily(problem, ends, reward)
+        pool = walk_greedily(problem, first, reward)
+        if k > 1:
+            pool = dearer(problem, pool, walk_greedily(problem, others, reward))
         return self._pool_answers(problem, pool, k)
 
     def _reward(self, problem, before, after):

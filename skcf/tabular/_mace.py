@@ -95,6 +95,10 @@ class MACEExplainer(TabularExplainer):
     n_samples : int, default=80
         Actions drawn from the optimised policy of a row (`B`).
 
+    min_saving : float in [0, 1), default=1/3
+        The share of the cost that each further change has to save for an answer to come
+        before one of fewer changes. 0 puts the cheapest first.
+
     k_diverse : int, default=3
         The most answers that change the same feature, as long as there are others.
 
@@ -150,24 +154,16 @@ class MACEExplainer(TabularExplainer):
     Notes
     -----
     The method is that of [1]_, and a heuristic: an answer is valid and keeps the rules,
-    but a nearer one may exist. What differs from the paper:
+    but a nearer one may exist. What differs most (the User Guide has the rest):
 
-    - All rows of a call share each model call: there is one for an epoch.
-    - Combinations of edits are repaired where rules ask for more. Where neighbours
-      offer too few values that rules allow, others by frequency fill up.
-    - A bin of a number stands for the middle one of the neighbours' values in it.
     - The entropy is that of the choice of features, averaged over them, as the penalty
       is. Limits keep probabilities in [0.1, 0.8], and those of values below 0.85.
-    - What reached the target while the policy was optimised counts like the samples
-      drawn after it.
     - Changes that are not needed are undone. Only answers that were kept count for
-      `k_diverse`.
-    - Numbers are brought to the boundary by bisection before they descend, and stay on
-      the grid of their column.
-    - Where the policy finds nothing with `max_features` changes at most, all edits are
-      tried greedily, keeping the best five combinations at each step. Where there still
-      is nothing, the search of :class:`GeCoExplainer` goes on from the best that was
-      seen.
+      `k_diverse`. The paper ranks answers by the number of changes and the distance
+      together; here a further change has to save `min_saving` of the cost.
+    - Where the policy finds nothing with `max_features` changes at most, edits are
+      added greedily. Where there still is nothing, near training rows in the target
+      lead on, and the search of :class:`GeCoExplainer`.
 
     References
     ----------
@@ -204,6 +200,7 @@ class MACEExplainer(TabularExplainer):
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "n_samples": [Interval(Integral, 0, None, closed="left")],
+        "min_saving": [Interval(Real, 0, 1, closed="left")],
         "k_diverse": [Interval(Integral, 1, None, closed="left")],
         "n_steps": [Interval(Integral, 0, None, closed="left")],
         "radius": [Interval(Real, 0, None, closed="neither")],
@@ -235,6 +232,7 @@ class MACEExplainer(TabularExplainer):
         lambda1=2.0,
         lambda2=2.0,
         n_samples=80,
+        min_saving=1 / 3,
         k_diverse=3,
         n_steps=20,
         radius=0.25,
@@ -266,6 +264,7 @@ class MACEExplainer(TabularExplainer):
         self.lambda1 = lambda1
         self.lambda2 = lambda2
         self.n_samples = n_samples
+        self.min_saving = min_saving
         self.k_diverse = k_diverse
         self.n_steps = n_steps
         self.radius = radius
@@ -297,7 +296,7 @@ class MACEExplainer(TabularExplainer):
             What each row is to become; None uses the `target` of the explainer.
         n_counterfactuals : int, default=1
             The most counterfactuals of a row. They are distinct; those that change
-            different features come first, by cost. There are as many as were found.
+            different features come first, by the cost that `min_saving` weighs.
         min_distance : float, default=None
             The least Gower distance (by the ranges of the training rows, whatever the
             `cost` is) between two counterfactuals of a row.
@@ -359,6 +358,7 @@ class MACEExplainer(TabularExplainer):
             k,
             finishing=self.finish,
             most=self.k_diverse,
+            min_saving=self.min_saving,
             n_steps=self.n_steps,
             radius=self.radius,
             min_radius=self.min_radius,

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from skcf._base import TabularExplainer
 from skcf._index import TrainingRows
-from skcf._search import starts_of, walk_in_order
+from skcf._search import dearer, ends_of, walk_in_order
 
 _SEEDING = Lock()
 
@@ -98,7 +98,8 @@ class SHAPOrderExplainer(TabularExplainer):
       row does, it is the nearest in the target, copied as far as rules allow.
     - On the way rules may be broken; a row that reaches the target counts if it keeps
       all of them.
-    - There is one walk for each row, and so one answer at most.
+    - Where several answers are wanted, walks to the next neighbours follow. What they
+      find comes behind the answer of the first walk, however cheap it is.
 
     The model is asked about `n_background` rows for each of
     ``2 * n_permutations * n_features`` coalitions of each row: the other explainers are
@@ -174,14 +175,18 @@ class SHAPOrderExplainer(TabularExplainer):
         self._background = self._training.codes[at]
 
     def _solve(self, problem, rows, k):
-        ends = starts_of(problem, self._training, rows, 1)
-        value = np.zeros((len(ends), len(problem.space.groups)))
-        for i, row in enumerate(ends.row):
+        first, others = ends_of(problem, self._training, rows, k)
+        value = np.zeros((len(problem), len(problem.space.groups)))
+        for row in first.row:
             if problem.meter.expired:
                 break
-            value[i] = self._values(problem, row)
+            value[row] = self._values(problem, row)
         order = np.argsort(np.round(value, 9), axis=1, kind="stable")
-        return self._pool_answers(problem, walk_in_order(problem, ends, order), k)
+        pool = walk_in_order(problem, first, order[first.row])
+        if k > 1:
+            others = walk_in_order(problem, others, order[others.row])
+            pool = dearer(problem, pool, others)
+        return self._pool_answers(problem, pool, k)
 
     def _values(self, problem, row):
         """Return the SHAP value of each group for the target of a query."""

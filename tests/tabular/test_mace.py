@@ -1,8 +1,11 @@
 """MACE finds the fewest changes where they act together, and keeps its promises."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -76,6 +79,43 @@ def test_numbers_descend_together_to_a_lower_cost():
     assert len(cost[0]) == len(cost[20])
     assert (cost[20] <= cost[0] + 1e-9).all()
     assert np.mean(cost[20] < cost[0] - 1e-6) > 0.3
+
+
+class OneOrTwo(ClassifierMixin, BaseEstimator):
+    """The target takes 8 of the first number, or `part` of both others."""
+
+    def __init__(self, part):
+        self.part = part
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        both = (X[:, 1] >= self.part) & (X[:, 2] >= self.part)
+        return ((X[:, 0] >= 8) | both).astype(int)
+
+
+@pytest.mark.parametrize("optimizer", ["rl", "gld"])
+@pytest.mark.parametrize(
+    "part, min_saving, n_changed",
+    # Of 8, two changes of 2 save a half, two of 3 a quarter, and two of 4 nothing.
+    [(2, None, 2), (3, None, 1), (3, 0.0, 2), (2, 0.6, 1), (3, 0.2, 2), (4, 0.2, 1)],
+)
+def test_further_changes_have_to_save_their_share(
+    optimizer, part, min_saving, n_changed
+):
+    grid = np.array(list(product(range(11), repeat=3)), dtype=float)
+    model = OneOrTwo(part).fit(grid, None)
+    params = {} if min_saving is None else {"min_saving": min_saving}
+    explainer = MACEExplainer(
+        FrozenEstimator(model), optimizer=optimizer, random_state=0, **params
+    ).fit(grid)
+    told = explainer.explain([[0.0, 0.0, 0.0]], n_counterfactuals=2)
+    assert told.n_changed[0] == n_changed
+    # Both ways out are told, each at its boundary.
+    ways = [[8.0, 0.0, 0.0], [0.0, part, part]]
+    assert told.counterfactuals.tolist() == (ways if n_changed == 1 else ways[::-1])
 
 
 def test_a_class_of_several_and_an_interval():
