@@ -1,4 +1,4 @@
-"""What `peers.py` hands to a peer: rows as numbers, the booster, the rules.
+"""What `peers.py` and `mace.py` hand to a peer: rows as numbers, the model, the rules.
 
 It runs in the peer's environment, where neither skcf nor scikit-learn need be. Numbers
 stay as they are, categories are codes.
@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import xgboost
 
 
 class Task:
@@ -27,8 +26,7 @@ class Task:
             j for j in range(len(self.names)) if j not in set(self.numbers)
         ]
         self.scale, self.shift = arrays["scale"], arrays["shift"]
-        self.booster = xgboost.Booster(model_file=str(self.folder / "model.json"))
-        self.booster.set_param({"nthread": 1})
+        self._score = (_booster if "layers" not in self.spec else _network)(self)
 
     def proba(self, rows):
         """Return the probabilities of both classes, the same as the pipeline gives."""
@@ -36,8 +34,7 @@ class Task:
         blocks = [rows[:, self.numbers] * self.scale + self.shift]
         for j, size in zip(self.categories, self.spec["sizes"], strict=True):
             blocks.append(rows[:, [j]] == np.arange(size))
-        encoded = np.hstack(blocks).astype(np.float32)
-        p = self.booster.inplace_predict(encoded)
+        p = self._score(np.hstack(blocks))
         return np.column_stack([1 - p, p])
 
     def run(self, explain, n, budget):
@@ -64,3 +61,28 @@ class Task:
         np.save(self.folder / "answers.npy", answers[:done])
         told = {"seconds": seconds, "cpu": cpu, "errors": errors}
         (self.folder / "told.json").write_text(json.dumps(told))
+
+
+def _booster(task):
+    """Return the function that gives the probability by a booster."""
+    import xgboost
+
+    booster = xgboost.Booster(model_file=str(task.folder / "model.json"))
+    booster.set_param({"nthread": 1})
+    return lambda encoded: booster.inplace_predict(encoded.astype(np.float32))
+
+
+def _network(task):
+    """Return the function that gives the probability by a network with ReLU units."""
+    arrays = np.load(task.folder / "network.npz")
+    layers = [
+        (arrays[f"weight{i}"], arrays[f"bias{i}"]) for i in range(task.spec["layers"])
+    ]
+
+    def score(encoded):
+        for weight, bias in layers[:-1]:
+            encoded = np.maximum(encoded @ weight + bias, 0.0)
+        weight, bias = layers[-1]
+        return 1.0 / (1.0 + np.exp(-np.ravel(encoded @ weight + bias)))
+
+    return score

@@ -55,22 +55,26 @@ def environment(folder, peer):
     return python
 
 
+def adult_race(n_queries):
+    """Return the race on Adult: a booster, and rows that it refuses."""
+    X, y = adult()
+    cut = int(0.8 * len(X))
+    train, y = X.head(cut), y[:cut]
+    model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.2, n_jobs=1)
+    model = pipeline(train, model).fit(train, y)
+    others = X.tail(len(X) - cut)
+    seen = train.select_dtypes(exclude="number")
+    known = np.all([others[c].isin(seen[c].unique()) for c in seen], axis=0)
+    others = others[known & (model.predict(others) == 0)]
+    return Race(train, y, model, others.head(n_queries), FIXED, INCREASING)
+
+
 class Race:
     """The rows, the model, and what is asked of every method."""
 
-    def __init__(self, n_queries):
-        X, y = adult()
-        cut = int(0.8 * len(X))
-        self.X, self.y = X.head(cut), y[:cut]
-        model = XGBClassifier(
-            n_estimators=100, max_depth=4, learning_rate=0.2, n_jobs=1
-        )
-        self.model = pipeline(self.X, model).fit(self.X, self.y)
-        others = X.tail(len(X) - cut)
-        seen = self.X.select_dtypes(exclude="number")
-        known = np.all([others[c].isin(seen[c].unique()) for c in seen], axis=0)
-        others = others[known & (self.model.predict(others) == 0)]
-        self.queries = others.head(n_queries)
+    def __init__(self, X, y, model, queries, fixed, increasing):
+        self.X, self.y, self.model, self.queries = X, y, model, queries
+        self.fixed, self.increasing = fixed, increasing
         encoder = self.model[0]
         self.numbers = list(encoder.transformers_[0][2])
         hot = encoder.named_transformers_["onehotencoder"]
@@ -109,11 +113,18 @@ class Race:
             "names": names,
             "numbers": [names.index(name) for name in self.numbers],
             "sizes": [len(levels) for levels in self.levels.values()],
-            "fixed": FIXED,
-            "increasing": INCREASING,
+            "fixed": self.fixed,
+            "increasing": self.increasing,
         }
+        if hasattr(self.model[-1], "coefs_"):
+            net = self.model[-1]
+            spec["layers"] = len(net.coefs_)
+            arrays = {f"weight{i}": w for i, w in enumerate(net.coefs_)}
+            arrays |= {f"bias{i}": b for i, b in enumerate(net.intercepts_)}
+            np.savez(folder / "network.npz", **arrays)
+        else:
+            self.model[-1].get_booster().save_model(folder / "model.json")
         (folder / "task.json").write_text(json.dumps(spec))
-        self.model[-1].get_booster().save_model(folder / "model.json")
 
     def judge(self, answers):
         """Return (answered, valid, lawful, Gower distance) of rows of numbers."""
@@ -123,8 +134,8 @@ class Race:
         after = self.frame(answers[answered])
         before = self.queries.head(len(answers))[answered].reset_index(drop=True)
         valid[answered] = self.model.predict(after) == 1
-        kept = [after[name] == before[name] for name in FIXED]
-        kept += [after[name] >= before[name] for name in INCREASING]
+        kept = [after[name] == before[name] for name in self.fixed]
+        kept += [after[name] >= before[name] for name in self.increasing]
         lawful[answered] = np.all(kept, axis=0)
         parts = [(after[n] - before[n]).abs() / self.span[n] for n in self.numbers]
         parts += [after[name] != before[name] for name in self.levels]
@@ -211,7 +222,7 @@ def main():
     parser.add_argument("--environments", type=Path, default=home)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    race = Race(options.queries)
+    race = adult_race(options.queries)
     explainer = GeCoExplainer(
         FrozenEstimator(race.model), target=1, constraints=ADULT_RULES, random_state=0
     ).fit(race.X, race.y)
