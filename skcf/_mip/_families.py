@@ -1,9 +1,10 @@
 """Which solver a model gets."""
 
 from skcf._mip._causal import CausalCost
+from skcf._mip._goal_rows import check_threshold
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._linear import LinearSolver
-from skcf._mip._relu import ReluSolver
+from skcf._mip._network import NetworkSolver
 from skcf._mip._tree_solver import TreeSolver
 from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
@@ -46,6 +47,22 @@ def solver_for(model, space, rules, cost, *, boxes=None, plausible=None):
     if isinstance(kernel, Layers) and plausible is None:
         one = len(kernel.weights) == 1 or kernel.activation == "identity"
         if one or kernel.activation == "relu":
-            kind = LinearSolver if one else ReluSolver
+            kind = LinearSolver if one else NetworkSolver
             return kind(model, space, rules, cost)
     return None
+
+
+def check_target(model, target, threshold):
+    """Raise in fit for a target that no solver of the model can take.
+
+    Parameters
+    ----------
+    model : BlackBox
+    target : as of an explainer
+    threshold : float or None
+    """
+    if model.regression or not isinstance(getattr(model.view, "kernel", None), Layers):
+        return
+    opposite = isinstance(target, str) and target == "opposite"
+    opposite = opposite and len(model.classes_) > 2
+    check_threshold(model, threshold, opposite and "opposite" not in model.classes_)

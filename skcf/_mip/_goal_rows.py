@@ -6,9 +6,19 @@ import numpy as np
 from scipy.special import logit, softmax
 
 from skcf._model import TOLERANCE
+from skcf._model._black_box import NOISE
 
 # Beyond it a probability is 1 as floats go.
 SURE = 40.0
+# The boundary of the model is kept clear of by these multiples of the least margin:
+# the next one is tried where the model itself turns an answer down.
+MARGINS = tuple(10.0**k for k in range(8))
+# A closed edge is in the target: nothing on it may be left out, and it is aimed at.
+ALL, EDGE = 0.0, 0.5
+# The least number above zero.
+LEAST = np.nextafter(0.0, 1.0)
+# Links of one score to two classes.
+_BINARY = ("flat", "pair", "clipped pair")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +65,13 @@ class GoalRows:
         return slope, float(slope @ outputs - self.gap(outputs))
 
 
-def goal_rows(model, goal, margin=1.0):
+def margins_of(goal):
+    """Return the margins to try one after another, the first for what is proved."""
+    closed = goal.label is None or goal.nu is not None
+    return (ALL, EDGE, *MARGINS) if closed else MARGINS
+
+
+def goal_rows(model, goal, margin=1.0, *, judging=False):
     """Return the alternatives of a target: in each of them it is reached.
 
     Parameters
@@ -65,48 +81,87 @@ def goal_rows(model, goal, margin=1.0):
     goal : Goal
         Of one row.
     margin : float, default=1
-        By what factor of the least possible the boundary is kept clear of.
+        By what factor of the least possible the boundary is kept clear of. Of the
+        closed edge of an interval or a threshold, which is in the target, `ALL` leaves
+        nothing out that the model may say yes to, and `EDGE` is as near as floats are.
+    judging : bool, default=False
+        Whether the rows are those of what counts as reached.
+
+    Raises
+    ------
+    ValueError
+        For a threshold that is no set of linear rows.
     """
     link = model.view.kernel.link
-    clear = 2 * TOLERANCE * margin
+    clear = TOLERANCE if judging else 2 * TOLERANCE * max(margin, 1.0)
+    edge = clear
+    if judging or margin == ALL:
+        edge = -NOISE
+    elif margin == EDGE:
+        edge = NOISE / 2
     if goal.label is None:
-        low, high = float(goal.low[0]), float(goal.high[0])
-        gap = min(clear * model.scale, (high - low) / 4)
-        rows = [(1.0, low + gap), (-1.0, gap - high)]
-        rows = [(f, b) for f, b in rows if np.isfinite(b)]
-        factors = np.array([[f] for f, _ in rows]).reshape(-1, 1)
-        return [GoalRows(factors, np.array([b for _, b in rows]))]
+        return [_interval(model, goal, edge)]
     label, opposite = int(goal.label[0]), bool(goal.opposite[0])
     n = len(model.classes_)
     if n == 2 and opposite:
         label, opposite = 1 - label, False
-    if link in ("flat", "pair"):
-        return [_binary(model, goal, label, clear)]
+    nu = None if goal.nu is None else goal.nu + edge
+    if link in _BINARY:
+        return [_binary(model, nu, label, clear)]
+    check_threshold(model, goal.nu, opposite)
     lead = clear * (n if link == "softmax" else model.scale)
     if not opposite:
         others = [c for c in range(n) if c != label]
-        nu = None if goal.nu is None else goal.nu + clear
         return [_wide(n, label, others, lead, nu)]
-    if goal.nu is not None:
+    return [_wide(n, c, [label], lead, None) for c in range(n) if c != label]
+
+
+def check_threshold(model, nu, opposite):
+    """Raise where a threshold is not among what `goal_rows` can write."""
+    link = model.view.kernel.link
+    if nu is None or link in _BINARY:
+        return
+    if link != "softmax":
+        raise ValueError(
+            "A threshold is no set of linear rows for probabilities that are shares of "
+            f"the sum over {len(model.classes_)} classes, each against the rest."
+        )
+    if opposite:
         raise ValueError(
             "A threshold with the target 'opposite' of more than two classes is no "
             "set of linear rows; name the class to reach."
         )
-    return [_wide(n, c, [label], lead, None) for c in range(n) if c != label]
 
 
-def _binary(model, goal, label, clear):
+def _interval(model, goal, edge):
+    """Return the rows of an interval of predictions."""
+    low, high = float(goal.low[0]), float(goal.high[0])
+    gap = edge * model.scale
+    if edge > 0:
+        gap = min(gap, (high - low) / 4)
+    low, high = low + gap, high - gap
+    if model.view.kernel.link == "exp":
+        low = np.log(low) if low > 0 else -np.inf
+        high = np.log(max(high, LEAST))
+    rows = [(f, b) for f, b in ((1.0, low), (-1.0, -high)) if np.isfinite(b)]
+    factors = np.array([[f] for f, _ in rows]).reshape(-1, 1)
+    return GoalRows(factors, np.array([b for _, b in rows]))
+
+
+def _binary(model, nu, label, clear):
     """Return the row of one score: above or below its cut."""
+    link = model.view.kernel.link
     sign = 1.0 if label == 1 else -1.0
-    if model.view.kernel.link == "flat":
+    if link == "flat":
         least = sign * model.cut + clear * model.scale
         return GoalRows(np.array([[sign]]), np.array([least]))
+    inverse = _line if link == "clipped pair" else _log_odds
     cut = 0.5 if model.cut is None else model.cut
     # Where there is no cut the margin is the difference of both probabilities.
     edge = cut + sign * clear / (2 if model.cut is None else 1)
-    least = sign * np.clip(logit(np.clip(edge, 0.0, 1.0)), -SURE, SURE)
-    if goal.nu is not None:
-        least = max(least, min(float(logit(min(goal.nu + clear, 1.0))), SURE))
+    least = sign * inverse(edge)
+    if nu is not None:
+        least = max(least, inverse(nu))
     return GoalRows(np.array([[sign]]), np.array([least]))
 
 
@@ -122,3 +177,11 @@ def _wide(n, label, others, lead, nu):
     if nu > 0.5:
         least = np.maximum(least, min(float(logit(min(nu, most))), SURE))
     return GoalRows(factors, least, label, min(nu, most))
+
+
+def _log_odds(p):
+    return float(np.clip(logit(np.clip(p, 0.0, 1.0)), -SURE, SURE))
+
+
+def _line(p):
+    return 2.0 * float(np.clip(p, 0.0, 1.0)) - 1.0

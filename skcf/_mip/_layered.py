@@ -5,15 +5,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from skcf._mip._goal_rows import goal_rows
+from skcf._mip._goal_rows import goal_rows, margins_of
 from skcf._mip._inputs import Inputs
 from skcf._mip._program import Program, meets
 from skcf._mip._rule_rows import check_writable
 from skcf._mip._solution import Solution
 
-# The boundary of the model is kept clear of by these multiples of the least margin:
-# the next one is tried where the model itself turns an answer down.
-MARGINS = tuple(10.0**k for k in range(8))
 PROVED = 1e-6
 _ACTIVATIONS = {"identity": lambda z: z, "relu": lambda z: np.maximum(z, 0.0)}
 
@@ -95,7 +92,7 @@ class LayeredSolver:
     def _next(self, case):
         """Return (codes or None, bound, whether there is none) of the next answer."""
         first = None
-        for turn, margin in enumerate(MARGINS):
+        for turn, margin in enumerate(margins_of(case.goal)):
             codes, bound, none = self._best(case, turn, margin)
             # A larger margin cuts off points: it proves nothing.
             first = (bound, none) if first is None else first
@@ -181,7 +178,7 @@ class LayeredSolver:
     def _repaired(self, case, parts, said, codes):
         """Return an accepted answer with the integers of one that was turned down."""
         program, rows = parts.program, parts.rows
-        for margin in MARGINS[1:]:
+        for margin in margins_of(case.goal)[1:]:
             more = (
                 goal_rows(self.model, case.goal, margin)[case.which].least - rows.least
             )
@@ -210,7 +207,8 @@ class LayeredSolver:
         if case.accept is not None:
             return bool(case.accept(cf)[0])
         outputs = self.outputs(codes)
-        return any(r.holds(outputs) for r in goal_rows(self.model, case.goal, 0.5))
+        rows = goal_rows(self.model, case.goal, judging=True)
+        return any(row.holds(outputs) for row in rows)
 
     def outputs(self, codes):
         """Return the sums of the last layer for a row of codes."""

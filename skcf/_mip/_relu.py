@@ -164,7 +164,7 @@ class Units:
         ]
         low, high = self._first_bounds()
         capped = np.isfinite(parts.top)
-        held = self._held()
+        held = held_units(self.layers, parts.rows)
         for depth, (w, b) in enumerate(
             zip(self.layers.weights[1:], self.layers.biases[1:], strict=True)
         ):
@@ -182,26 +182,6 @@ class Units:
             low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
             low, high = low @ on + high @ off + b, high @ on + low @ off + b
         return sums
-
-    def _held(self):
-        """Return which units of each hidden layer must not be larger than they are.
-
-        Where a larger output of a unit can only be a hindrance for the target, the
-        program has no use for one, and no binary variable is needed to forbid it.
-        """
-        rows = self.parts.rows
-        wanted = rows.factors
-        if rows.nu is not None:
-            wanted = -np.eye(wanted.shape[1])
-            wanted[rows.label] *= -1.0
-        more, less = (wanted > 0).any(axis=0), (wanted < 0).any(axis=0)
-        held = []
-        for w in self.layers.weights[:0:-1]:
-            up = ((w > 0) & more).any(axis=1) | ((w < 0) & less).any(axis=1)
-            down = ((w < 0) & more).any(axis=1) | ((w > 0) & less).any(axis=1)
-            held.append(up)
-            more, less = up, down
-        return held[::-1]
 
     def _first_bounds(self):
         """Return the least and the greatest sums of the first layer."""
@@ -253,3 +233,28 @@ class Units:
         mip.require(mip.total([(out, 1.0), (total, -1.0), (on, -low)]) <= -low)
         mip.require(out - high * on <= 0)
         return mip.total([(out, 1.0)])
+
+
+def held_units(layers, rows):
+    """Return which units of each hidden layer must not be larger than they are.
+
+    Where a larger output of a unit can only be a hindrance for the target, there is no
+    use for one, and nothing is needed to forbid it.
+
+    Parameters
+    ----------
+    layers : Layers
+    rows : GoalRows
+    """
+    wanted = rows.factors
+    if rows.nu is not None:
+        wanted = -np.eye(wanted.shape[1])
+        wanted[rows.label] *= -1.0
+    more, less = (wanted > 0).any(axis=0), (wanted < 0).any(axis=0)
+    held = []
+    for w in layers.weights[:0:-1]:
+        up = ((w > 0) & more).any(axis=1) | ((w < 0) & less).any(axis=1)
+        down = ((w < 0) & more).any(axis=1) | ((w > 0) & less).any(axis=1)
+        held.append(up)
+        more, less = up, down
+    return held[::-1]

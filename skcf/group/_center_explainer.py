@@ -5,6 +5,7 @@ from sklearn.utils import Bunch
 
 from skcf._base import Answers, GroupExplainer
 from skcf._index import TrainingRows
+from skcf._mip._families import check_target
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
 from skcf.group._centers import (
@@ -36,6 +37,7 @@ class CenterExplainer(GroupExplainer):
             self._check_cost()
             self._locator = self._solver()
             self._check_rules(self._rules)
+            check_target(self._model, self.target, self.threshold)
 
     def _solver(self):
         """Return what locates the best point of all for some rows."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcf._base import Answers, TabularExplainer
 from skcf._mip._causal import CausalCost
-from skcf._mip._families import PROVABLE, solver_for
+from skcf._mip._families import PROVABLE, check_target, solver_for
 from skcf._mip._plausible import Plausible
 from skcf._mip._queries import solve_queries
 from skcf._model._trees import FlatTrees
@@ -288,6 +288,7 @@ class OptimalExplainer(TabularExplainer):
         if self.plausibility is not None:
             self._plausible = self._learn_plausible(X)
         self._solver = self._solver_for(self._rules)
+        check_target(self._model, self.target, self.threshold)
         self._rules_of_fit = self._rules
         self._boxes = getattr(self._solver, "boxes", None)
 

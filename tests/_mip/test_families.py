@@ -11,7 +11,7 @@ from skcf._mip import _tree_cells
 from skcf._mip._families import solver_for
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._linear import LinearSolver
-from skcf._mip._relu import ReluSolver
+from skcf._mip._network import NetworkSolver
 from skcf._mip._tree_solver import TreeSolver
 from tests._mip.boxes import fitted, parts_of
 
@@ -31,7 +31,7 @@ def chosen(model, rules=()):
         (DecisionTreeClassifier(), TreeSolver),
         (LogisticRegression(), LinearSolver),
         (MLPClassifier((2,), activation="identity", max_iter=2), LinearSolver),
-        (MLPClassifier((2,), max_iter=2), ReluSolver),
+        (MLPClassifier((2,), max_iter=2), NetworkSolver),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
