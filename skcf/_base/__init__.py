@@ -6,7 +6,6 @@ from skcf._base._group import GroupExplainer
 from skcf._base._model_explainer import ModelExplainer
 from skcf._base._series import SeriesExplainer
 from skcf._base._tabular import TabularExplainer
-from skcf._base._warm import warm_up
 
 __all__ = [
     "Answers",
@@ -16,5 +15,4 @@ __all__ = [
     "Query",
     "SeriesExplainer",
     "TabularExplainer",
-    "warm_up",
 ]

@@ -7,6 +7,7 @@ from sklearn.base import _fit_context
 
 from skcf._base._answers import Answers, Query
 from skcf._base._model_explainer import ModelExplainer
+from skcf._base._warm import warm_up
 from skcf._search import Problem, distinct, diverse
 from skcf._space import FeatureSpace, container_of, mix
 from skcf.constraints._conflict import check_consistent
@@ -35,6 +36,8 @@ class TabularExplainer(ModelExplainer):
         "resolution": "no_validation",
     }
     max_evaluations = None
+    # Whether the search has compiled functions, which fit sees to.
+    _compiles = False
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
@@ -74,6 +77,8 @@ class TabularExplainer(ModelExplainer):
         self._fit_model(X, y)
         self._seed = self._draw_seed()
         self._fit_search(X)
+        if self._compiles:
+            warm_up(next(k for k in type(self).__mro__ if "_compiles" in vars(k)))
         return self
 
     def _fit_search(self, X):

@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from skcf._index import costs
+
 _WARM = set()
 
 
@@ -24,3 +26,6 @@ def warm_up(kind):
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
     explainer = kind(FrozenEstimator(model), random_state=0).fit(X, y)
     explainer.explain(X[:2], n_counterfactuals=2)
+    # A table as small as this one is compared without it.
+    codes = explainer._space.encode(X)
+    costs(explainer._cost, codes, codes)

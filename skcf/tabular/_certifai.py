@@ -137,6 +137,7 @@ class CERTIFAIExplainer(TabularExplainer):
         "max_generations": [Interval(Integral, 0, None, closed="left")],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,

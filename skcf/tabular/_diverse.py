@@ -152,6 +152,7 @@ class DiverseExplainer(TabularExplainer):
         "max_generations": [Interval(Integral, 0, None, closed="left")],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,

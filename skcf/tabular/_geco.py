@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skcf._base import TabularExplainer, warm_up
+from skcf._base import TabularExplainer
 from skcf._index import TrainingRows
 from skcf._search import (
     GeneticSearch,
@@ -173,6 +173,7 @@ class GeCoExplainer(TabularExplainer):
         "finish": ["boolean"],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,
@@ -266,7 +267,6 @@ class GeCoExplainer(TabularExplainer):
 
     def _fit_search(self, X):
         self._training = TrainingRows.learn(self._model, self._space, X)
-        warm_up(GeCoExplainer)
 
     def _solve(self, problem, rows, k):
         search = GeneticSearch(

@@ -135,6 +135,7 @@ class GreedyExplainer(TabularExplainer):
         "justified": ["boolean"],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,

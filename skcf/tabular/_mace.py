@@ -209,6 +209,7 @@ class MACEExplainer(TabularExplainer):
         "index": [StrOptions({"auto", "exact", "hnsw"})],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,
@@ -364,9 +365,8 @@ class MACEExplainer(TabularExplainer):
             min_radius=self.min_radius,
         )
         answers = self._pool_answers(problem, pool, k)
-        told = np.full(len(problem), None, dtype=object)
+        answers.by_row["policy"] = told = np.full(len(problem), None, dtype=object)
         told[rows] = policy.described(problem, edits)
-        answers.by_row["policy"] = told
         return answers
 
     def _optimised(self, deck):

@@ -120,6 +120,7 @@ class NearestUnlikeExplainer(TabularExplainer):
         **TabularExplainer._parameter_constraints,
         "index": [StrOptions({"auto", "exact", "hnsw"})],
     }
+    _compiles = True
 
     def __init__(
         self,

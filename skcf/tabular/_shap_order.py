@@ -133,6 +133,7 @@ class SHAPOrderExplainer(TabularExplainer):
         "n_permutations": [Interval(Integral, 1, None, closed="left")],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,

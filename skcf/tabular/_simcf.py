@@ -112,6 +112,7 @@ class SimCFExplainer(TabularExplainer):
         "n_samples": [Interval(Integral, 1, None, closed="left")],
         "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
     }
+    _compiles = True
 
     def __init__(
         self,
