@@ -59,17 +59,12 @@ def _lots(problem, rows):
 
 def _singles(problem, rows, bound):
     """Return all observed single changes that are cheap enough, sorted by query."""
-    whose, ids = [], []
-    for values in problem.ground.sets:
-        who, value = values.lists(rows)
-        seen = value < problem.values.n_observed
-        who, value = rows[who[seen]], value[seen]
-        near = problem.own_cost(who, value) < bound[who]
-        whose.append(who[near])
-        ids.append(value[near])
-    whose, ids = np.concatenate(whose), np.concatenate(ids)
-    order = np.argsort(whose, kind="stable")
-    return Candidates(whose[order], ids[order][:, None])
+    n_groups = len(problem.values.single)
+    each = np.repeat(rows, n_groups)
+    groups = np.tile(np.arange(n_groups), len(rows))
+    at, ids, _ = problem.cheaper(each, groups, bound[each], MAX_VALUES)
+    seen = ids < problem.values.n_observed
+    return Candidates(each[at[seen]], ids[seen][:, None])
 
 
 def _try(problem, cands, rows):

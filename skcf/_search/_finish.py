@@ -127,44 +127,12 @@ def _nearer(problem, pool):
     """
     cands, values = pool.cands, problem.values
     groups = cands.groups(values)
-    lots = []
-    for g in np.unique(groups[cands.value != PAD]):
-        j = values.single[g]
-        if j >= 0 and problem.space.categorical[j]:
-            continue
-        who, slot = np.nonzero(groups == g)
-        rows, now = cands.row[who], cands.value[who, slot]
-        limit = problem.own_cost(rows, now)
-        whose, ids = problem.ground.sets[g].lists(rows)
-        if j >= 0:
-            near = _may_be_nearer(problem, j, rows, now, whose, ids)
-            whose, ids = whose[near], ids[near]
-        cost = problem.own_cost(rows[whose], ids)
-        near = cost < limit[whose] - 1e-12
-        whose, ids, cost = whose[near], ids[near], cost[near]
-        order = np.lexsort((ids, -cost, whose))
-        whose, ids = whose[order], ids[order]
-        ids, whose = ids[keep := _spread(whose)], whose[keep]
-        lots.append(cands.take(who[whose]).put(ids, values))
-    return Candidates.concat(lots) if lots else cands.take(slice(0))
-
-
-def _may_be_nearer(problem, j, rows, now, whose, ids):
-    """Return which numbers are nearer for some price of the direction."""
-    x, code_of = problem.x[rows, j], problem.values.code_of
-    up, down = problem.cost.up[j], problem.cost.down[j]
-    reach = np.abs(code_of(now) - x) * max(up, down)
-    return np.abs(code_of(ids) - x[whose]) * min(up, down) <= reach[whose]
-
-
-def _spread(whose):
-    """Return the mask of entries to try, out of a sorted list for each owner."""
-    start = np.searchsorted(whose, whose)
-    size = np.searchsorted(whose, whose, side="right") - start
-    rank = np.arange(len(whose)) - start
-    even = np.maximum(size // N_SWEEP, 1)
-    power = (rank + 1) & rank == 0
-    return (rank % even == 0) | power
+    rigid = np.append(problem.space.categorical, False)[values.single]
+    who, slot = np.nonzero(~np.append(rigid, True)[groups])
+    rows, now = cands.row[who], cands.value[who, slot]
+    limit = problem.own_cost(rows, now) - 1e-12
+    at, ids = problem.nearer(rows, groups[who, slot], limit, N_SWEEP)
+    return cands.take(who[at]).put(ids, values)
 
 
 def _section(problem, pool):

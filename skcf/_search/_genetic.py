@@ -7,6 +7,7 @@ import numpy as np
 from skcf._search._finish import shrink
 from skcf._search._problem import Pool, rank_in_row, top_in_row
 from skcf._space import PAD, Candidates, mix, uniform
+from skcf.constraints._lists import draw_each
 
 PATIENCE = 2
 SLACK = 3
@@ -212,15 +213,10 @@ class GeneticSearch:
         # A query in need may also take another value where it has changed already.
         again = changed & problem.urgent[parents.row][:, None]
         free = (ground.count[parents.row] > 0) & (again | (~changed & room))
-        bits = self._bits(parents)
-        whose, ids = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
-        for g in np.flatnonzero(free.any(axis=0)):
-            at = np.flatnonzero(free[:, g])
-            drawn = self._draw(g, parents.row[at], bits[at], m)
-            who, which = np.nonzero(drawn != PAD)
-            whose.append(at[who])
-            ids.append(drawn[who, which])
-        whose, ids = np.concatenate(whose), np.concatenate(ids)
+        group, at = np.nonzero(free.T)
+        drawn = self._draw(group, parents.row[at], self._bits(parents)[at], m)
+        who, which = np.nonzero(drawn != PAD)
+        whose, ids = at[who], drawn[who, which]
         rows = parents.row[whose]
         guess = self._strength(pool)[whose] + problem.effects.of(rows, ids)
         cost = pool.cost[whose] + problem.own_cost(rows, ids)
@@ -236,22 +232,10 @@ class GeneticSearch:
             return np.arange(len(row))
         return np.flatnonzero(self._promises(row, cost, guess, SLACK * self.q))
 
-    def _draw(self, g, rows, bits, m):
+    def _draw(self, group, rows, bits, m):
         """Return `m` values of a group for each row: all if there are no more."""
-        values = self.problem.ground.sets[g]
-        count = values.count[rows]
-        nth = np.arange(m)
-        few = count <= m
-        out = np.full((len(rows), m), PAD, dtype=np.intp)
-        take = few[:, None] & (nth < count[:, None])
-        who, n = np.nonzero(take)
-        out[who, n] = values.nth(rows[who], n)
-        many = np.flatnonzero(~few)
-        if len(many):
-            salt = mix(np.uint64(g + 1) * np.uint64(1 << 20) + nth.astype(np.uint64))
-            u = (nth + uniform(mix(bits[many, None] ^ salt))) / m
-            out[many] = values.draw(rows[many], u)
-        return out
+        args = (np.ascontiguousarray(a) for a in (group, rows, bits))
+        return draw_each(self.problem.ground.lists, *args, m)
 
     def _crossover(self, best):
         """Join the fittest of every two change sets of a query; toss for a clash."""
@@ -289,19 +273,16 @@ class GeneticSearch:
         nearer = np.full(best.value.shape, PAD, dtype=np.intp)
         groups = best.groups(values)
         bits = self._bits(best)
-        for g in np.unique(groups[best.value != PAD]):
-            j = values.single[g]
-            if j >= 0 and problem.space.categorical[j]:
-                continue
-            who, slot = np.nonzero(groups == g)
-            rows, now = best.row[who], best.value[who, slot]
-            drawn = self._draw(g, rows, mix(bits[who]), tries)
-            drawn = np.where(drawn == PAD, now[:, None], drawn)
-            cost = problem.own_cost(np.repeat(rows, tries), drawn.ravel())
-            limit = problem.own_cost(rows, now)[:, None] - 1e-12
-            hit = cost.reshape(drawn.shape) < limit
-            pick = drawn[np.arange(len(who)), hit.argmax(axis=1)]
-            nearer[who, slot] = np.where(hit.any(axis=1), pick, PAD)
+        rigid = np.append(problem.space.categorical, False)[values.single]
+        who, slot = np.nonzero(~np.append(rigid, True)[groups])
+        rows, now = best.row[who], best.value[who, slot]
+        drawn = self._draw(groups[who, slot], rows, mix(bits[who]), tries)
+        drawn = np.where(drawn == PAD, now[:, None], drawn)
+        cost = problem.own_cost(np.repeat(rows, tries), drawn.ravel())
+        limit = problem.own_cost(rows, now)[:, None] - 1e-12
+        hit = cost.reshape(drawn.shape) < limit
+        pick = drawn[np.arange(len(who)), hit.argmax(axis=1)]
+        nearer[who, slot] = np.where(hit.any(axis=1), pick, PAD)
         moved = nearer != PAD
         who, slot = np.nonzero(moved)
         each = best.take(who).put(nearer[who, slot], values)

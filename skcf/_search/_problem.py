@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from skcf._search._cheaper import cheaper_values, nearer_values
 from skcf._search._effects import Effects
 from skcf._search._kernels import (
     costs,
@@ -115,23 +116,38 @@ class Problem:
 
     def cost_of(self, cands):
         """Return the cost of each candidate, from its changed cells alone."""
-        values, cost = self.values, self.cost
-        return costs(
-            np.ascontiguousarray(cands.row),
-            cands.value,
-            self.x,
-            values.ptr,
-            values.col,
-            values.code,
-            values.group,
-            cost.ruler,
-            cost.weight,
-            cost.norms,
-        )
+        row = np.ascontiguousarray(cands.row)
+        cells, group, (ruler, weight, norms) = self._priced
+        return costs(row, cands.value, *cells, group, ruler, weight, norms)
 
     def own_cost(self, rows, ids):
         """Return the cost of each single value as the only change of its query."""
         return self.cost_of(Candidates(rows, ids[:, None]))
+
+    @property
+    def _priced(self):
+        """What compiled loops read to price values: cells, groups, and the ruler."""
+        values, cost = self.values, self.cost
+        cells = self.x, values.ptr, values.col, values.code
+        return cells, values.group, (cost.ruler, cost.weight, cost.norms)
+
+    def cheaper(self, rows, groups, limit, most):
+        """Return (position, value, cost) of values that cost less than a limit.
+
+        Those of group ``groups[i]`` that query ``rows[i]`` may take; of a longer list
+        `most` values, evenly thinned, are looked at.
+        """
+        lists = self.ground.lists
+        return cheaper_values(lists, rows, groups, limit, most, *self._priced)
+
+    def nearer(self, rows, groups, limit, n_even):
+        """Return (position, value) of some of the values that cost less than a limit.
+
+        All where there are few; else `n_even` evenly spaced ones by cost, and some that
+        lie ever closer to the limit.
+        """
+        lists = self.ground.lists
+        return nearer_values(lists, rows, groups, limit, n_even, *self._priced)
 
     def unseen(self, cands):
         """Return the positions of candidates not scored before, each once."""

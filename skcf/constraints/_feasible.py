@@ -63,21 +63,20 @@ class FeasibleSet:
 
     def nth(self, rows, n):
         """Return the n-th value of each query's list; n is below its count."""
-        own = self._rank, self._seen
         rows, n = np.ascontiguousarray(rows), np.ascontiguousarray(n)
-        return nth_values(rows, n, self._key, own, self._runs, self._more)
+        return nth_values(self.part, rows, n)
 
     def draw(self, rows, u):
         """Return values drawn by frequency for `u` in [0, 1), shapes (n, m)."""
-        own = self._before, self._own_weight, self._weight
         rows, u = np.ascontiguousarray(rows), np.ascontiguousarray(u)
-        return drawn_values(
-            rows, u, self._key, own, self._runs, self._running, self._more
-        )
+        return drawn_values(self.part, rows, u)
 
     @property
-    def _more(self):
-        return self._first, self._extra, self._extra_ptr
+    def part(self):
+        """What compiled loops read of the set."""
+        own = self._rank, self._seen, self._before, self._own_weight, self._weight
+        more = self._first, self._extra, self._extra_ptr
+        return self._key, *own, *self._runs, self._running, *more
 
     def lists(self, rows):
         """Return (position in rows, value) of all values of the queries' lists."""

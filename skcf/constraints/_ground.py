@@ -1,5 +1,7 @@
 """Rules grounded at the queries of one call: feasible sets and masks."""
 
+from functools import cached_property
+
 import numpy as np
 
 from skcf._space import PAD, Candidates
@@ -7,6 +9,7 @@ from skcf.constraints._bind import holds
 from skcf.constraints._cascade import Cascade
 from skcf.constraints._edges import edge_points
 from skcf.constraints._feasible import FeasibleSet
+from skcf.constraints._lists import joined
 
 # Queries with fewer observed values of a number are offered some that were not.
 FEW = 8
@@ -59,6 +62,11 @@ class Ground:
         for part in rules.facts:
             self._shut |= ~self.passes(part, self._of_query)
         self.infeasible = dead | self._shut
+
+    @cached_property
+    def lists(self):
+        """The feasible sets of all groups, as compiled loops read them."""
+        return joined([few.part for few in self.sets])
 
     def _feasible(self, g):
         """Return the feasible set of a group."""

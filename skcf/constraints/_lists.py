@@ -8,6 +8,10 @@ runs so far, `running` those of the weights of the group's values.
 import numpy as np
 
 from skcf._jit import jit
+from skcf._space import PAD
+from skcf._space._kernels import mixed
+
+TURN, SHIFT, UNIT = np.uint64(1 << 20), np.uint64(11), 2.0**-53
 
 
 @jit
@@ -63,54 +67,126 @@ def places_of_own(own, key, runs, running):
 
 
 @jit
-def nth_values(rows, n, key, own, runs, extra):
-    """Return the n-th value of each query's list, its own left out.
+def nth_of(part, r, n):
+    """Return the n-th value of the list of query `r`, its own left out.
 
-    `own` is (rank, count) by query, `extra` is (first number of the group, values that
-    single queries have on top, where those of each begin).
+    `part` is what `FeasibleSet.part` holds, or `part_of` of several of these.
     """
-    ptr, start, counts, _ = runs
-    rank, count = own
-    first, more, more_ptr = extra
+    key, rank, count, _, _, _, ptr, start, counts, _, _, first, more, more_ptr = part
+    if n >= count[r]:
+        return more[more_ptr[r] + n - count[r]]
+    at = counts[ptr[key[r]]] + n
+    if rank[r] >= 0 and n >= rank[r]:
+        at += 1
+    run = _last_at_most(counts, at, 0, len(counts))
+    return first + start[run] + at - counts[run]
+
+
+@jit
+def count_of(part, r):
+    """Return the number of values in the list of query `r`."""
+    return part[2][r] + part[13][r + 1] - part[13][r]
+
+
+@jit
+def drawn_of(part, r, u):
+    """Return a value of the list of query `r` by frequency for `u` in [0, 1).
+
+    What a query has on top weighs 1. Weights are whole numbers: rounded down, sums of
+    them stay exact.
+    """
+    key, _, _, before, own_weight, weight, ptr, start = part[:8]
+    _, weights, running, first, more, more_ptr = part[8:]
+    n_more = more_ptr[r + 1] - more_ptr[r]
+    total = weight[r] + n_more
+    at = min(np.floor(u * total), total - 1)
+    if at >= weight[r]:
+        return more[more_ptr[r] + min(int(at - weight[r]), n_more - 1)]
+    if at >= before[r]:
+        at += own_weight[r]
+    at += weights[ptr[key[r]]]
+    run = _last_at_most(weights, at, 0, len(weights))
+    at += running[start[run]] - weights[run]
+    return first + _last_at_most(running, at, 0, len(running))
+
+
+@jit
+def nth_values(part, rows, n):
+    """Return the n-th value of each query's list, its own left out."""
     out = np.empty(len(rows), np.int64)
     for i in range(len(rows)):
-        r = rows[i]
-        if n[i] >= count[r]:
-            out[i] = more[more_ptr[r] + n[i] - count[r]]
-            continue
-        at = counts[ptr[key[r]]] + n[i]
-        if rank[r] >= 0 and n[i] >= rank[r]:
-            at += 1
-        run = _last_at_most(counts, at, 0, len(counts))
-        out[i] = first + start[run] + at - counts[run]
+        out[i] = nth_of(part, rows[i], n[i])
     return out
 
 
 @jit
-def drawn_values(rows, u, key, own, runs, running, extra):
-    """Return values by frequency for `u` in [0, 1), of shape (len(rows), m).
-
-    `own` is (before, own_weight, weight) by query; what a query has on top weighs 1.
-    Weights are whole numbers: rounded down, sums of them stay exact.
-    """
-    ptr, start, _, weights = runs
-    before, own_weight, weight = own
-    first, more, more_ptr = extra
+def drawn_values(part, rows, u):
+    """Return values by frequency for `u` in [0, 1), of shape (len(rows), m)."""
     out = np.empty(u.shape, np.int64)
     for i in range(len(rows)):
-        r = rows[i]
-        n_more = more_ptr[r + 1] - more_ptr[r]
-        total = weight[r] + n_more
         for s in range(u.shape[1]):
-            at = min(np.floor(u[i, s] * total), total - 1)
-            if at >= weight[r]:
-                beyond = min(int(at - weight[r]), n_more - 1)
-                out[i, s] = more[more_ptr[r] + beyond]
-                continue
-            if at >= before[r]:
-                at += own_weight[r]
-            at += weights[ptr[key[r]]]
-            run = _last_at_most(weights, at, 0, len(weights))
-            at += running[start[run]] - weights[run]
-            out[i, s] = first + _last_at_most(running, at, 0, len(running))
+            out[i, s] = drawn_of(part, rows[i], u[i, s])
+    return out
+
+
+def joined(parts):
+    """Return the parts of all groups as one, for `part_of` to take apart again."""
+    by_name = list(zip(*parts, strict=True))
+    by_query = tuple(np.stack(arrays) for arrays in by_name[:6])
+    flat, begin = [], []
+    for arrays in (*by_name[6:11], by_name[12]):
+        flat.append(np.concatenate(arrays))
+        begin.append(np.cumsum([0, *map(len, arrays)]))
+    first, more_ptr = np.array(by_name[11]), np.stack(by_name[13])
+    return by_query, tuple(flat), np.stack(begin), first, more_ptr
+
+
+@jit
+def part_of(lists, g):
+    """Return the part of a group out of joined ones."""
+    (key, rank, count, before, own_weight, weight), flat, begin, first, more_ptr = lists
+    ptr, start, counts, weights, running, more = flat
+    return (
+        key[g],
+        rank[g],
+        count[g],
+        before[g],
+        own_weight[g],
+        weight[g],
+        ptr[begin[0, g] : begin[0, g + 1]],
+        start[begin[1, g] : begin[1, g + 1]],
+        counts[begin[2, g] : begin[2, g + 1]],
+        weights[begin[3, g] : begin[3, g + 1]],
+        running[begin[4, g] : begin[4, g + 1]],
+        first[g],
+        more[begin[5, g] : begin[5, g + 1]],
+        more_ptr[g],
+    )
+
+
+@jit
+def draw_each(lists, group, rows, bits, m):
+    """Return `m` values of a group for each row: all if there are no more.
+
+    They are drawn by frequency, one out of each m-th of the weight; -1 fills up. `bits`
+    are random ones of each row.
+    """
+    out = np.full((len(rows), m), PAD)
+    salt = np.empty(m, np.uint64)
+    held = -1
+    part = part_of(lists, 0)
+    for i in range(len(rows)):
+        g, r = group[i], rows[i]
+        if g != held:
+            part, held = part_of(lists, g), g
+            for n in range(m):
+                salt[n] = mixed(np.uint64(g + 1) * TURN + np.uint64(n))
+        size = count_of(part, r)
+        if size <= m:
+            for n in range(size):
+                out[i, n] = nth_of(part, r, n)
+            continue
+        for n in range(m):
+            u = (mixed(bits[i] ^ salt[n]) >> SHIFT) * UNIT
+            out[i, n] = drawn_of(part, r, (n + u) / m)
     return out

@@ -18,7 +18,11 @@ from skcf._search._kernels import (
     sort_pool,
 )
 from skcf._search._problem import rank_by, rank_in_row, top_in_row
-from skcf._space import PAD, Candidates, FeatureSpace
+from skcf._space import PAD, Candidates, FeatureSpace, mix, uniform
+from skcf.constraints._ground import Ground
+from skcf.constraints._lists import draw_each
+from skcf.constraints._rule import check_rules
+from skcf.constraints._rule_set import RuleSet
 from skcf.costs import Cost
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, database=None)
@@ -41,11 +45,11 @@ def some_candidates(rng, values, n, n_rows):
     return Candidates(rng.integers(0, n_rows, n), ids).tidy(values)
 
 
-class Bare:
-    """What `Problem.cost_of` reads of a problem."""
+class Bare(Problem):
+    """A problem without a model: what costs are worked out from."""
 
-    def __init__(self, x, values, cost):
-        self.x, self.values, self.cost = x, values, cost
+    def __init__(self, x, values, cost, ground=None):
+        self.x, self.values, self.cost, self.ground = x, values, cost, ground
 
 
 # -- costs -------------------------------------------------------------------------
@@ -69,10 +73,77 @@ def test_costs_are_those_of_full_rows(groups, seed):
     )._bind(space)
     x = np.where(rng.random((7, 5)) < 0.2, np.nan, rng.integers(0, 6, (7, 5)) / 2.0)
     cands = some_candidates(rng, space.values, 60, len(x))
-    told = Problem.cost_of(Bare(x, space.values, cost), cands)
+    told = Bare(x, space.values, cost).cost_of(cands)
     before = x[cands.row]
     truth = cost.rows(before, cands.codes(x, space.values))
     np.testing.assert_allclose(told, truth, rtol=1e-12, atol=1e-15)
+
+
+# -- values of feasible sets -------------------------------------------------------
+
+
+def grounded(rng, groups):
+    """Return a problem of seven queries with a few rules."""
+    space = space_of(rng, groups)
+    rules = ["cf[1] >= x[1]", "cf[3] in [0, 2]", "not changed(4)"]
+    some = rng.random(3) < 0.5
+    rules = RuleSet(
+        check_rules([r for r, use in zip(rules, some, strict=True) if use]), space
+    )
+    x = rng.integers(0, 6, (7, 5)) / 2.0
+    ground = Ground(rules, x)
+    cost = Cost(*rng.random(4), up={3: 2.0}, scale="std")._bind(space)
+    return Bare(x, ground.values, cost, ground)
+
+
+def read_one_by_one(problem, rows, groups, limit):
+    """Yield (position, values, costs) of lists, cut off at the limit, from numpy."""
+    for i, (r, g) in enumerate(zip(rows, groups, strict=True)):
+        _, ids = problem.ground.sets[g].lists(np.array([r]))
+        cost = problem.own_cost(np.full(len(ids), r), ids)
+        yield i, ids[cost < limit[i]], cost[cost < limit[i]]
+
+
+@pytest.mark.parametrize("groups", [(), ((0, 2),)])
+@FEW
+@given(seed=seeds)
+def test_values_below_a_limit(groups, seed):
+    rng = np.random.default_rng(seed)
+    problem = grounded(rng, groups)
+    n_groups = len(problem.values.single)
+    rows, of = np.repeat(np.arange(7), n_groups), np.tile(np.arange(n_groups), 7)
+    limit = rng.random(len(rows)) * 2
+    at, ids, cost = problem.cheaper(rows, of, limit, 1000)
+    near_at, near_ids = problem.nearer(rows, of, limit, 3)
+    for i, values, costs in read_one_by_one(problem, rows, of, limit):
+        assert ids[at == i].tolist() == values.tolist()
+        np.testing.assert_allclose(cost[at == i], costs, rtol=1e-12)
+        rank = np.arange(len(values))
+        some = rank % max(len(values) // 3, 1) == 0
+        some |= np.isin(rank + 1, 2 ** np.arange(9))
+        order = np.argsort(-costs, kind="stable")
+        assert near_ids[near_at == i].tolist() == values[order[some]].tolist()
+
+
+@FEW
+@given(seed=seeds, m=st.integers(1, 4))
+def test_draws_are_all_values_or_one_a_stratum(seed, m):
+    rng = np.random.default_rng(seed)
+    problem = grounded(rng, ((0, 2),))
+    of, rows = rng.integers(0, 4, 30), rng.integers(0, 7, 30)
+    bits = rng.integers(0, 2**63, 30).astype(np.uint64)
+    told = draw_each(problem.ground.lists, of, rows, bits, m)
+    nth = np.arange(m)
+    for g, r, b, drawn in zip(of, rows, bits, told, strict=True):
+        few = problem.ground.sets[g]
+        _, ids = few.lists(np.array([r]))
+        if len(ids) <= m:
+            assert drawn.tolist() == [*ids, *[PAD] * (m - len(ids))]
+            continue
+        with np.errstate(over="ignore"):
+            salt = np.uint64(g + 1) * np.uint64(1 << 20) + nth.astype(np.uint64)
+        u = (nth + uniform(mix(b ^ mix(salt)))) / m
+        assert drawn.tolist() == few.draw(np.array([r]), u[None])[0].tolist()
 
 
 # -- ranks and sets ----------------------------------------------------------------

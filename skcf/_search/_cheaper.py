@@ -1,0 +1,87 @@
+"""Values of feasible sets that cost less than something, as compiled loops."""
+
+import numpy as np
+
+from skcf._jit import jit
+from skcf._search._kernels import cells_of
+from skcf.constraints._lists import count_of, nth_of, part_of
+
+
+@jit
+def _price(r, v, cells, group, ruler):
+    """Return the cost of a value as the only change of query `r`."""
+    x, ptr, col, code = cells
+    scale, weight, norms = ruler
+    d, g = 0.0, 0.0
+    for c in range(ptr[v], ptr[v + 1]):
+        one = cells_of(col[c], x[r, col[c]], code[c], scale)
+        d, g = max(d, one[0]), max(g, one[1])
+    w = weight[group[v]]
+    total = 0.0
+    if norms[0] != 0:
+        total += norms[0] * (w if d > 0 else 0.0)
+    if norms[1] != 0:
+        total += norms[1] * (w * g)
+    if norms[2] != 0:
+        total += norms[2] * (w * (g * g))
+    if norms[3] != 0:
+        total += norms[3] * (w * g)
+    return total
+
+
+@jit
+def _longer(array, n):
+    """Return an array with more room behind its first `n` entries."""
+    out = np.empty(2 * n + 64, array.dtype)
+    out[:n] = array[:n]
+    return out
+
+
+@jit
+def cheaper_values(lists, rows, groups, limit, most, cells, group, ruler):
+    """Return (position, value, cost) of values that cost less than a limit.
+
+    Those of group ``groups[i]`` that query ``rows[i]`` may take, in the order of the
+    list; of a longer list `most` values, evenly thinned, are looked at.
+    """
+    who, ids, cost = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
+    n = 0
+    for i in range(len(rows)):
+        part, r = part_of(lists, groups[i]), rows[i]
+        count = count_of(part, r)
+        size = min(count, most)
+        for k in range(size):
+            v = nth_of(part, r, k * count // size)
+            c = _price(r, v, cells, group, ruler)
+            if not c < limit[i]:
+                continue
+            if n == len(who):
+                who, ids, cost = _longer(who, n), _longer(ids, n), _longer(cost, n)
+            who[n], ids[n], cost[n] = i, v, c
+            n += 1
+    return who[:n].copy(), ids[:n].copy(), cost[:n].copy()
+
+
+@jit
+def nearer_values(lists, rows, groups, limit, n_even, cells, group, ruler):
+    """Return (position, value) of some values that cost less than a limit.
+
+    All of them where there are few; else every so many-th by cost, `n_even` of them,
+    and some that lie ever closer to the limit.
+    """
+    who, ids = np.empty(64, np.int64), np.empty(64, np.int64)
+    n = 0
+    for i in range(len(rows)):
+        one = slice(i, i + 1)
+        _, values, cost = cheaper_values(
+            lists, rows[one], groups[one], limit[one], 1 << 60, cells, group, ruler
+        )
+        order = np.argsort(-cost, kind="mergesort")
+        even = max(len(order) // n_even, 1)
+        for k in range(len(order)):
+            if k % even == 0 or (k + 1) & k == 0:
+                if n == len(who):
+                    who, ids = _longer(who, n), _longer(ids, n)
+                who[n], ids[n] = i, values[order[k]]
+                n += 1
+    return who[:n].copy(), ids[:n].copy()
