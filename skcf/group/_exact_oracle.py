@@ -170,8 +170,9 @@ class ExactOracle:
             said = model.predict(table)
             scores, probability = model.output(table)
             problem.meter.add(2 * len(codes))
-            place = said.astype(np.float64)
-            if not model.regression:
+            if model.regression:
+                place = said.astype(np.float64)
+            else:
                 place = model.positions(said)
             wanted = goal.take(many)
             clear = model.passes(model.margin(scores, probability, wanted))
