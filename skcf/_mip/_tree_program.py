@@ -62,10 +62,12 @@ class CellPieces:
             zip(whole.low[:, 0], whole.high[:, 0], strict=True)
         ):
             if k == whole.home:
-                home = len(lows)
-                lows.append(low)
-                highs.append(high)
-                owner.append(self._home_cell(begin, end, low))
+                cell = self._home_cell(begin, end, low)
+                if cell is not None:
+                    home = len(lows)
+                    lows.append(low)
+                    highs.append(high)
+                    owner.append(cell)
                 continue
             for v in range(begin, end):
                 first, last = max(low, cells.low[v]), min(high, cells.high[v])
@@ -83,10 +85,10 @@ class CellPieces:
         return pieces, np.array(owner, dtype=np.intp)
 
     def _home_cell(self, begin, end, own):
-        """Return the cell of the query's own number."""
+        """Return the cell of the query's own number, None where that is left out."""
         code = self.cells.code[begin:end, 0]
         same = (code == own) | (np.isnan(code) & np.isnan(own))
-        return int(np.argmax(same))
+        return int(np.argmax(same)) if same.any() else None
 
     def choice(self, program, values):
         """Return the chosen piece of every group."""
@@ -104,6 +106,11 @@ def add_trees(program, cells, owner, slack=None):
         For each group the cell, counted within the group, of every piece.
     slack : list of variables, default=None
         For each score row one that is added to its score.
+
+    Returns
+    -------
+    leaves : list of variables
+        None for a leaf that no value leads to.
 
     References
     ----------
@@ -133,6 +140,7 @@ def add_trees(program, cells, owner, slack=None):
         terms = [(z[i], leaves.weight[i, r]) for i in np.flatnonzero(alive)]
         terms += [] if slack is None else [(slack[r], 1.0)]
         mip.require(mip.total(terms, cells.base[r]) >= float(cells.need[r]))
+    return z
 
 
 def _sides(cells, owner):

@@ -7,12 +7,12 @@ import numpy as np
 from skcf._mip._cells import Leaves
 
 
-def compact(cells, alive, live):
+def compact(cells, alive, live, merge=True):
     """Return the Cells of the alive values and live leaves, and which values they are.
 
     Values that no leaf tells apart become one, with the cheapest of them to stand for
-    it, except where a rule between groups reads them. Trees with one leaf left become
-    constants.
+    it, except where a rule between groups reads them, or not `merge`. Trees with one
+    leaf left become constants.
     """
     trees = cells.leaves
     kept = _kept_leaves(trees, live)
@@ -26,7 +26,7 @@ def compact(cells, alive, live):
         at = trees.begin[kept.side[mine]][:, None] + values
         table = trees.mask[at]
         first = begin + values
-        if g in coupled:
+        if g in coupled or not merge:
             chosen = np.arange(len(values))
         else:
             chosen = _distinct(table, first == cells.home[g], cells, first)

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skcf._mip._adapter import Mip
-from skcf._mip._goal_rows import goal_rows
-from skcf._mip._interval import IntervalSolver
-from skcf._mip._layered import MARGINS, Case, Parts
-from skcf._mip._program import Program
-from skcf._mip._tree_program import CellPieces, add_trees
+from skcf.group._joint_blocks import block_of
+from skcf.group._links import Ball, MeanScore
 
 MAX_ROUNDS = 60
-NEAR = 1e-6
 GAP = 1e-6
 
 
@@ -50,19 +46,39 @@ class JointProgram:
         The most features that change in some row.
     n_served : int, default=None
         How many rows have to reach their target; None for all.
+    tops : ndarray of shape (n_rows,), default=None
+        What each row costs at most, where all have to reach their target.
+    linked : tuple of column positions, default=()
+        Numbers of which more than their cost matters.
+    scored : bool, default=False
+        Whether the probabilities of the targets matter.
     """
 
     def __init__(
-        self, solver, x, encoded, goals, weight, price=0.0, most=None, n_served=None
+        self,
+        solver,
+        x,
+        encoded,
+        goals,
+        weight,
+        price=0.0,
+        most=None,
+        n_served=None,
+        tops=None,
+        linked=(),
+        scored=False,
     ):
         self.solver, self.x, self.weight = solver, x, weight
-        self.mip = Mip()
+        self.mip, self.ties, self.blocks = Mip(), [], []
         optional = n_served is not None and n_served < len(x)
-        block = _TreeBlock if isinstance(solver, IntervalSolver) else _LayeredBlock
-        parts = zip(x, encoded, goals, strict=True)
-        self.blocks = [block(solver, self.mip, *part, optional) for part in parts]
-        self.impossible = any(b.program.impossible for b in self.blocks)
-        self.touched = []
+        tops = np.full(len(x), np.inf) if tops is None else tops
+        made, self.touched = block_of(solver), []
+        for *part, top in zip(x, encoded, goals, tops, strict=True):
+            block = made(solver, self.mip, *part, optional, top, linked, scored)
+            self.impossible = block.impossible
+            if self.impossible:
+                break
+            self.blocks.append(block)
         if self.impossible:
             return
         if optional:
@@ -90,18 +106,50 @@ class JointProgram:
             self.mip.require(total <= float(most))
 
     def keep_near(self, i, k, most):
-        """Let two rows be at most `most` apart (Euclidean, numbers by their units)."""
-        one, two = self.blocks[i].program, self.blocks[k].program
-        terms = []
-        for a, b in zip(one.groups, two.groups, strict=True):
+        """Let two rows be at most `most` apart; return what keeps them so.
+
+        The distance is Euclidean, of numbers by their units.
+        """
+        one, two = self.blocks[i], self.blocks[k]
+        terms, reach = [], 0.0
+        for a, b in zip(one.program.groups, two.program.groups, strict=True):
             j = a.columns[0]
-            if one.space.numeric[j]:
-                unit = one.cost.unit[j]
+            if one.program.space.numeric[j]:
+                unit = one.program.cost.unit[j]
                 pairs = [(a.number, 1.0 / unit), (b.number, -1.0 / unit)]
                 terms.append(self.mip.total(pairs))
+                ends = np.concatenate([a.pieces.low, b.pieces.low])
+                ends = np.concatenate([ends, a.pieces.high, b.pieces.high])
+                reach += float(np.nanmax(ends) - np.nanmin(ends)) / unit
             else:
                 terms.append(self._differs(a, b))
-        return _Ball(self.mip, terms, most)
+                reach += 1.0
+        out = [o for o in (one.out, two.out) if o is not None]
+        self.ties.append(Ball(self.mip, terms, most, out, reach))
+        return self.ties[-1]
+
+    def keep_mean(self, g, low, high):
+        """Keep the mean of a number over the rows that are served in a range."""
+        mip, j = self.mip, self.blocks[0].program.groups[g].columns[0]
+        for end, sign in ((low, 1.0), (high, -1.0)):
+            if not np.isfinite(end):
+                continue
+            pairs = []
+            for block, x in zip(self.blocks, self.x, strict=True):
+                group = block.program.groups[g]
+                pairs.append((mip.total([(group.number, sign)], -sign * end), 1.0))
+                if block.out is not None:
+                    # A row that is left out stays as it is, and does not count.
+                    stay = [(group.changed, 1.0), (block.out, 1.0)]
+                    mip.require(mip.total(stay) <= 1.0)
+                    pairs.append((block.out, -sign * float(x[j] - end)))
+            mip.require(mip.total(pairs) >= 0)
+
+    def keep_probable(self, least):
+        """Keep the mean probability of the targets of the rows that are served."""
+        scores = [block.score for block in self.blocks]
+        out, clear = [b.out for b in self.blocks], self.blocks[0].clear
+        self.ties.append(MeanScore(self.mip, scores, out, least, clear))
 
     def _differs(self, a, b):
         """Return a variable that is 1 where two rows take different values."""
@@ -114,30 +162,38 @@ class JointProgram:
             self.mip.require(self.mip.total(pairs) <= 0)
         return apart
 
-    def solve(self, confirm, balls=(), deadline=None):
+    def solve(self, confirm, deadline=None, top=np.inf):
         """Return the Joint answer.
 
         Parameters
         ----------
         confirm : callable
-            Takes rows of codes of all rows, returns which ones the model accepts.
-        balls : sequence of _Ball
+            Takes positions of rows and their codes, returns which ones the model
+            accepts.
         deadline : float, default=None
+        top : float, default=inf
+            Only what costs less is wanted.
         """
         nothing = Joint(None, np.zeros(len(self.x), dtype=bool), np.inf, np.inf)
         if self.impossible:
             return nothing
         bound, best = -np.inf, nothing
         for _ in range(MAX_ROUNDS):
-            said = self.mip.solve(time_limit=_left(deadline), gap=GAP)
+            cutoff = min(top, best.total)
+            cutoff = cutoff - 0.5 * GAP * abs(cutoff) if np.isfinite(cutoff) else None
+            said = self.mip.solve(time_limit=_left(deadline), gap=GAP, cutoff=cutoff)
             if said.status == "infeasible":
                 return best if best.codes is not None else nothing
-            bound = bound if np.isnan(said.bound) else max(bound, said.bound)
+            if not np.isnan(said.bound):
+                # What is above the cutoff was not searched to the end.
+                bound = max(
+                    bound, said.bound if cutoff is None else min(said.bound, cutoff)
+                )
             if said.values is None:
                 break
-            answer, moved = self._looked_at(said.values, balls, confirm)
+            answer, moved = self._looked_at(said.values, confirm)
             if answer is None and moved:
-                answer = self._polished(said.values, balls, confirm, deadline)
+                answer = self._polished(said.values, confirm, deadline)
             if answer is not None and answer.total < best.total:
                 best = answer
             close = np.isfinite(best.total)
@@ -146,23 +202,22 @@ class JointProgram:
                 break
         return Joint(best.codes, best.served, best.total, min(bound, best.total))
 
-    def _looked_at(self, values, balls, confirm):
+    def _looked_at(self, values, confirm):
         """Return (answer or None, whether rows were added that values break)."""
         moved = [c.refine(values) for b in self.blocks for c in b.curves]
-        moved += [b.cut(values) for b in self.blocks if b.bend is not None]
-        moved += [ball.cut(values) for ball in balls]
+        moved += [tie.cut(values) for tie in (*self.blocks, *self.ties)]
         answer, refused = self._read(values, confirm)
-        lawful = not refused and all(ball.holds(values) for ball in balls)
+        lawful = not refused and all(tie.holds(values) for tie in self.ties)
         return answer if lawful else None, bool(any(moved) or refused)
 
-    def _polished(self, values, balls, confirm, deadline):
+    def _polished(self, values, confirm, deadline):
         """Return the best answer with the integers of some values, None if none is."""
         fixed, best = values, None
         for _ in range(MAX_ROUNDS):
             said = self.mip.solve(time_limit=_left(deadline), fixed=fixed)
             if said.values is None:
                 break
-            answer, moved = self._looked_at(said.values, balls, confirm)
+            answer, moved = self._looked_at(said.values, confirm)
             if answer is not None and (best is None or answer.total < best.total):
                 best = answer
             if not moved:
@@ -191,165 +246,6 @@ class JointProgram:
         return sum(bool((~same[:, list(g)]).any()) for g in groups)
 
 
-class _Ball:
-    """A bound on a Euclidean norm, by tangents that are added where needed."""
-
-    def __init__(self, mip, terms, most):
-        self.mip, self.terms, self.most = mip, terms, most
-        for term in terms:
-            for sign in (1.0, -1.0):
-                mip.require(mip.total([(term, sign)]) <= float(most))
-
-    def cut(self, values):
-        """Add the tangent at some values; return whether they broke the bound."""
-        at = np.array([self.mip.value(term, values) for term in self.terms])
-        size = np.linalg.norm(at)
-        if size <= self.most * (1.0 + NEAR) + 1e-9:
-            return False
-        pairs = list(zip(self.terms, at / size, strict=True))
-        self.mip.require(self.mip.total(pairs) <= float(self.most))
-        return True
-
-    def holds(self, values):
-        """Tell whether values keep the bound."""
-        at = np.array([self.mip.value(term, values) for term in self.terms])
-        return bool(np.linalg.norm(at) <= self.most * (1.0 + 10 * NEAR) + 1e-7)
-
-
-class _Block:
-    """The program of one row in a joint one."""
-
-    bend = None
-
-    def is_out(self, values):
-        """Tell whether the row is left out."""
-        if self.out is None:
-            return False
-        return self.program.mip.value(self.out, values) > 0.5
-
-    def _slack(self, mip, room, optional):
-        """Return (out, slack of each score row): what a row that is left out lacks."""
-        if not optional:
-            return None, None
-        out = mip.binary("out")
-        slack = []
-        for most in room:
-            slack.append(mip.variable("slack", 0, float(most)))
-            mip.require(mip.total([(slack[-1], 1.0), (out, -float(most))]) <= 0)
-        return out, slack
-
-    @property
-    def curves(self):
-        """The squares of its cost."""
-        return self.program.curves
-
-
-class _TreeBlock(_Block):
-    def __init__(self, solver, mip, x, encoded, goal, optional):
-        alternatives = solver.rows.alternatives(goal)
-        _check_one(alternatives)
-        self.cells = solver.maker.make(x, encoded, alternatives[0])
-        self.values = CellPieces(self.cells, solver.rules, -1, ())
-        self.program = Program(
-            solver.rules,
-            solver.cost,
-            x,
-            self.values.pieces,
-            home=True,
-            ordered=solver.ordered,
-            mip=mip,
-        )
-        self.out = None
-        if self.program.impossible:
-            return
-        cells = self.cells
-        low = np.minimum.reduceat(
-            cells.leaves.weight, np.flatnonzero(np.diff(cells.leaves.tree, prepend=-1))
-        ).sum(axis=0)
-        room = np.maximum(cells.need - cells.base - low, 0.0)
-        self.out, slack = self._slack(mip, room, optional)
-        add_trees(self.program, cells, self.values.cell, slack)
-
-    def refuse(self, values):
-        """Cut off the pieces of an answer that the model turned down."""
-        program = self.program
-        choice = self.values.choice(program, values)
-        pairs = [
-            (group.choice[c], 1.0)
-            for group, c in zip(program.groups, choice, strict=True)
-        ]
-        program.mip.require(program.mip.total(pairs) <= len(pairs) - 1.0)
-        return True
-
-
-class _LayeredBlock(_Block):
-    def __init__(self, solver, mip, x, encoded, goal, optional):
-        alternatives = goal_rows(solver.model, goal)
-        _check_one(alternatives)
-        if optional and len(solver.layers.weights) > 1:
-            raise ValueError(
-                "Rows of a network are explained all or none where they share "
-                "features; coverage must be 1.0."
-            )
-        self.solver, self.rows = solver, alternatives[0]
-        pieces = solver.inputs.pieces(x)
-        # The cheapest answer of the row alone is no bound here, so it gets no time.
-        case = Case(x, encoded, goal, pieces, -1, True, 0.0, None, None)
-        constant, own = solver.inputs.own(encoded)
-        self.program = Program(solver.rules, solver.cost, x, pieces, home=True, mip=mip)
-        self.out, self.turn, self.goal = None, 0, goal
-        if self.program.impossible:
-            return
-        tables = [solver.inputs.table(g, p, own[g]) for g, p in enumerate(pieces)]
-        room = self._room(pieces, tables, constant) if optional else ()
-        self.out, slack = self._slack(mip, room, optional)
-        self.clear = [mip.variable("clear", 0, None) for _ in self.rows.least]
-        clear = self.clear
-        if slack is not None:
-            clear = [
-                mip.total([(c, 1.0), (s, -1.0)])
-                for c, s in zip(self.clear, slack, strict=True)
-            ]
-        made = Parts(self.program, tables, constant, self.rows, clear, np.inf)
-        self.bend = solver._add_model(made, case)
-
-    def _room(self, pieces, tables, constant):
-        """Return by how much each row of a linear model can be missed at most."""
-        low = self.rows.factors @ constant
-        for p, (table, slope) in zip(pieces, tables, strict=True):
-            effect = table @ self.rows.factors.T
-            if slope is not None:
-                width = np.nan_to_num(p.high - p.low)
-                effect = np.minimum(
-                    effect, effect + width * (slope @ self.rows.factors.T)
-                )
-            low = low + effect.min(axis=0)
-        return np.maximum(self.rows.least - low, 0.0)
-
-    def cut(self, values):
-        """Add rows that values break; return whether there were any."""
-        return self.bend(values)
-
-    def refuse(self, values):
-        """Keep further off the boundary than an answer that was turned down."""
-        self.turn += 1
-        if self.turn >= len(MARGINS):
-            return False
-        more = goal_rows(self.solver.model, self.goal, MARGINS[self.turn])[0].least
-        mip = self.program.mip
-        for clear, least in zip(self.clear, more - self.rows.least, strict=True):
-            mip.require(mip.total([(clear, 1.0)]) >= float(max(least, 0.0)))
-        return True
-
-
 def _left(deadline):
     """Return the seconds until a deadline."""
     return None if deadline is None else deadline - time.monotonic()
-
-
-def _check_one(alternatives):
-    if len(alternatives) > 1:
-        raise ValueError(
-            "Rows that may go to several classes cannot be solved together; name the "
-            "class to reach as target."
-        )

@@ -9,6 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from skcf._base import Answers, GroupExplainer
 from skcf._mip._families import PROVABLE, solver_for
+from skcf.group._joint_blocks import check_mean_score
+from skcf.group._linked import Links
+from skcf.group._means import check_means
 from skcf.group._one_for_many import check_weights
 from skcf.group._ways import alone, by_feature_sets, by_prices, by_program
 
@@ -44,10 +47,19 @@ class OneForOneExplainer(GroupExplainer):
         How many times farther apart than two rows are their counterfactuals may be,
         in the Euclidean distance of numbers by their scale and of categories (0 or 1).
 
+    mean_threshold : float in (0, 1], default=None
+        The least mean probability of the target over the rows that are explained, each
+        of which is in the target. `threshold` is the least of each single row.
+
+    mean_bounds : mapping of column name to (low, high), default=None
+        Where the mean of a numeric column over the counterfactuals has to be, such as
+        near the mean of the group; None for an open end. Columns of an array go by
+        their position.
+
     target, threshold : object
         What the rows are to become, as of :class:`~skcf.tabular.OptimalExplainer`. With
-        `group_sparsity`, `max_features` or `lipschitz` and more than two classes it has
-        to be a class.
+        more than two classes it has to be a class where rows are tied together, except
+        by features of trees.
 
     constraints : rule, str or list of these, default=()
         What may change, and how; see :mod:`skcf.constraints`.
@@ -97,11 +109,15 @@ class OneForOneExplainer(GroupExplainer):
     Notes
     -----
     Without anything that ties rows together the problem falls apart into one for each
-    row, and the rows to leave out are those that pay most [1]_. For a linear model
-    with a cost of lines and squares the best set of features is searched: once it is
-    fixed the rows are independent and have closed forms, and no set costs the rows less
-    than a larger one. Everything else is one mixed-integer program over all rows, which
-    begins with the features of the separate answers.
+    row, and the rows to leave out are those that pay most [1]_. Once the features that
+    may change are fixed the rows are independent, too. So for trees, and for a linear
+    model with a cost of lines and squares, the best set of features is searched, with
+    exact searches of single rows in it: see the :ref:`User Guide <group>`.
+
+    Everything else is a mixed-integer program over all rows, first over the points that
+    cost each row little more than its own answer. The mean of probabilities that are
+    logistic functions of scores is bounded by tangents: where all rows are in the
+    target, these functions are concave.
 
     References
     ----------
@@ -137,6 +153,8 @@ class OneForOneExplainer(GroupExplainer):
             Interval(Integral, 1, None, closed="left"),
         ],
         "lipschitz": [Interval(Real, 0, None, closed="neither"), None],
+        "mean_threshold": [Interval(Real, 0, 1, closed="right"), None],
+        "mean_bounds": "no_validation",
     }
 
     def __init__(
@@ -153,6 +171,8 @@ class OneForOneExplainer(GroupExplainer):
         max_features=None,
         coverage=1.0,
         lipschitz=None,
+        mean_threshold=None,
+        mean_bounds=None,
         time_limit=None,
         random_state=None,
         n_jobs=None,
@@ -169,6 +189,8 @@ class OneForOneExplainer(GroupExplainer):
         self.max_features = max_features
         self.coverage = coverage
         self.lipschitz = lipschitz
+        self.mean_threshold = mean_threshold
+        self.mean_bounds = mean_bounds
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -258,7 +280,10 @@ class OneForOneExplainer(GroupExplainer):
     # -- fit ----------------------------------------------------------------------
 
     def _fit_search(self, X):
+        check_means(self.mean_bounds, self._space)
         self._solver = self._solver_for(self._rules)
+        if self.mean_threshold is not None:
+            check_mean_score(self._solver)
 
     def _solver_for(self, rules):
         solver = solver_for(self._model, self._space, rules, self._cost)
@@ -273,7 +298,12 @@ class OneForOneExplainer(GroupExplainer):
     def _tied(self):
         """Whether something ties the rows together."""
         few = self.max_features is not None
-        return bool(self.group_sparsity) or few or self.lipschitz is not None
+        return bool(self.group_sparsity) or few or bool(self._links)
+
+    @property
+    def _links(self):
+        means = check_means(self.mean_bounds, self._space)
+        return Links(self.lipschitz, self.mean_threshold, means)
 
     # -- a call -------------------------------------------------------------------
 
@@ -297,13 +327,13 @@ class OneForOneExplainer(GroupExplainer):
             found = alone(group, solver)
         else:
             price, most = self.group_sparsity, self.max_features
-            found = None
-            if self.lipschitz is None:
+            found, links = None, self._links
+            if not links:
                 found = by_feature_sets(group, solver, price, most)
-            if found is None and self.lipschitz is None:
+            if found is None and not links:
                 found = by_prices(group, solver, price, most)
             if found is None:
-                found = by_program(group, solver, price, most, self.lipschitz)
+                found = by_program(group, solver, price, most, links)
         return self._answers_of(problem, rows, found)
 
     def _n_served(self, n):

@@ -10,8 +10,9 @@ from skcf._mip._tree_solver import TreeSolver
 from skcf.constraints import fixed
 from skcf.constraints._rule_set import RuleSet
 from skcf.group._feature_sets import best_set
-from skcf.group._joint import JointProgram
+from skcf.group._joint_blocks import check_goals
 from skcf.group._linear_moves import moves_of
+from skcf.group._linked import LinkedRows
 from skcf.group._priced_sets import PricedSets
 from skcf.group._priced_trees import PricedTrees
 
@@ -161,48 +162,16 @@ def _priced(group, solver, price, most, strict):
     return search.solve()
 
 
-def by_program(group, solver, price, most, lipschitz):
-    """Solve all rows in one program."""
+def by_program(group, solver, price, most, links):
+    """Solve all rows in one program, next to what they are alone."""
+    check_goals(solver.model, group.goals)
+    joint = solver
     if isinstance(solver, TreeSolver):
-        solver = IntervalSolver(
+        joint = IntervalSolver(
             solver.model, solver.space, solver.rules, solver.cost, solver.boxes
         )
-    n = len(group.x)
-    program = JointProgram(
-        solver,
-        group.x,
-        group.encoded,
-        group.goals,
-        group.weight,
-        price,
-        most,
-        group.n_served if group.n_served < n else None,
-    )
-    balls = []
-    if lipschitz is not None and not program.impossible:
-        balls = [
-            program.keep_near(i, k, lipschitz * _apart(solver, group.x[i], group.x[k]))
-            for i in range(n)
-            for k in range(i + 1, n)
-        ]
-    found = program.solve(
-        lambda at, codes: confirmed(group.problem, group.rows[at], codes),
-        balls,
-        deadline=group.problem.meter.deadline,
-    )
-    if found.codes is None:
+    found = LinkedRows(group, solver, joint, links, price, most).solve()
+    if not found.served.any():
         return GroupAnswer.nothing(group.x, found.bound)
-    nobody = np.zeros(n, dtype=bool)
+    nobody = ~found.served & False
     return GroupAnswer(found.codes, found.served, found.total, found.bound, nobody)
-
-
-def _apart(solver, a, b):
-    """Return the Euclidean distance of two rows of codes."""
-    space, total = solver.space, 0.0
-    for members in space.groups:
-        j = members[0]
-        if space.numeric[j]:
-            total += ((a[j] - b[j]) / solver.cost.unit[j]) ** 2
-        else:
-            total += float((a[list(members)] != b[list(members)]).any())
-    return float(np.sqrt(total))

@@ -71,8 +71,6 @@ def best_by_trial(model, rows, cost, price, most, n_served, may=lambda x, v: Tru
 def test_shared_features_of_all_sets(kind, price, most, coverage, rules, may, seed):
     X, y = table(seed)
     model = MODELS[kind].fit(X, y)
-    if kind == "network" and coverage != 1.0:
-        coverage = 1.0
     explainer = OneForOneExplainer(
         FrozenEstimator(model),
         target=1,
@@ -222,7 +220,3 @@ def test_what_cannot_be_solved_is_refused():
     with pytest.raises(ValueError, match="name the class"):
         explainer.explain(X[three == 1][:3])
     assert len(explainer.explain(X[three == 1][:3], target=2).row)
-    network = OneForOneExplainer(MODELS["network"], max_features=2, coverage=2)
-    rows = X[network.fit(X, y).estimator_.predict(X) == 0][:4]
-    with pytest.raises(ValueError, match="coverage"):
-        network.explain(rows)
