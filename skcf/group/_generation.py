@@ -1,13 +1,13 @@
 """Clusters one by one, each the best for the rows that are dear to cover."""
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 from skcf._mip._adapter import Mip
+from skcf.group._cover import membership, prices
+from skcf.group._dear_clusters import BETTER, MOST_POINTS, DearClusters
 
-# A cluster has to be worth so much more than one to be added.
-BETTER = 1e-6
+# The share of the time that is kept for the cover.
+KEPT = 0.3
 
 
 def generated(lots, outcomes, pattern, meter):
@@ -46,26 +46,38 @@ def generated(lots, outcomes, pattern, meter):
         return lots, min(1, len(lots)), settled
     held = np.unique(np.concatenate([rows for rows, _ in lots]))
     pricings = [
-        Pricing(some[np.isin(some, held)], oracle, pattern) for some, oracle in outcomes
+        _pricing(some[np.isin(some, held)], oracle, pattern)
+        for some, oracle in outcomes
+        if np.isin(some, held).any()
     ]
     known = {rows.tobytes() for rows, _ in lots}
-    bound = 1.0
+    bound, begin = 1.0, meter.left
     while not meter.expired:
-        worth = _prices(lots, held, len(pattern))
-        most, better = 1.0, []
+        if begin is not None and meter.left < KEPT * begin:
+            break
+        sets = [np.searchsorted(held, rows) for rows, _ in lots]
+        worth = np.zeros(len(pattern))
+        worth[held] = prices(membership(sets, len(held)))
+        most, new = 1.0, []
         for pricing in pricings:
-            rows, value = pricing.best(worth, meter)
+            found, value = pricing.best(worth, meter)
             most = max(most, value)
-            if rows is not None and worth[rows].sum() > 1 + BETTER:
-                better.append((rows, pricing.oracle))
+            new += [(rows, pricing.oracle) for rows in found]
         if np.isfinite(most):
             bound = max(bound, worth.sum() / most)
-        new = [(rows, o) for rows, o in better if rows.tobytes() not in known]
+        new = [(rows, o) for rows, o in new if rows.tobytes() not in known]
         if not new:
             break
         known |= {rows.tobytes() for rows, _ in new}
         lots = lots + new
     return lots, int(np.ceil(bound - BETTER)), True
+
+
+def _pricing(rows, oracle, pattern):
+    """Return what finds the clusters that are worth most."""
+    if len(rows) <= MOST_POINTS and oracle.alike(rows, pattern):
+        return DearClusters(rows, oracle, pattern)
+    return Pricing(rows, oracle, pattern)
 
 
 def _with_singles(lots, outcomes, pattern, meter):
@@ -82,20 +94,6 @@ def _with_singles(lots, outcomes, pattern, meter):
                 lots.append((np.array([i]), oracle))
                 held[i] = True
     return lots, True
-
-
-def _prices(lots, held, n_rows):
-    """Return what each row is worth when fractions of clusters cover them."""
-    size = [len(rows) for rows, _ in lots]
-    row = np.searchsorted(held, np.concatenate([rows for rows, _ in lots]))
-    column = np.repeat(np.arange(len(lots)), size)
-    shape = len(held), len(lots)
-    matrix = coo_array((-np.ones(len(row)), (row, column)), shape=shape)
-    one, least = np.ones(len(lots)), -np.ones(len(held))
-    said = linprog(one, A_ub=matrix.tocsr(), b_ub=least, method="highs")
-    worth = np.zeros(n_rows)
-    worth[held] = np.maximum(-said.ineqlin.marginals, 0.0)
-    return worth
 
 
 class Pricing:
@@ -118,18 +116,21 @@ class Pricing:
         self.mip = None
 
     def best(self, worth, meter):
-        """Return (rows or None, what no cluster is worth more than)."""
+        """Return (clusters that are worth more than one, what none is worth more)."""
         if not np.isfinite(self.oracle.short[self.rows]).any():
-            return None, 0.0
+            return [], 0.0
         if self.mip is None:
             self._build()
-        mip, worth = self.mip, np.bincount(self._kind, worth[self.rows])
-        mip.minimize(mip.total(zip(self._inside, -worth, strict=True)))
+        mip, of_kind = self.mip, np.bincount(self._kind, worth[self.rows])
+        mip.minimize(mip.total(zip(self._inside, -of_kind, strict=True)))
         said = mip.solve(time_limit=meter.left)
         if said.status == "infeasible":
-            return None, 0.0
+            return [], 0.0
         bound = -said.bound if np.isfinite(said.bound) else np.inf
-        return None if said.values is None else self._read(said.values), bound
+        if said.values is None:
+            return [], bound
+        rows = self._read(said.values)
+        return [rows] if worth[rows].sum() > 1 + BETTER else [], bound
 
     def _build(self):
         """Write the program; rows that nothing tells apart are one."""

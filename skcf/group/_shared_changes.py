@@ -1,6 +1,6 @@
 """The search of the fewest shared changes: clusters, their lawful parts, a cover."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,22 +64,39 @@ def fewest_changes(pattern, outcomes, most, cap, meter):
         The most features of a change, and the most clusters.
     meter : Meter
     """
-    quick = all(oracle.quick for _, oracle in outcomes)
-    expired = _half_expired(meter) if quick else lambda: meter.expired
-    families, complete = [], True
-    for rows, oracle in outcomes:
-        members, differ, ended = _listed(pattern, rows, oracle, most, cap, expired)
-        complete &= ended
-        families.append(Family(rows, oracle, pattern, members, differ))
-    if complete or not quick:
+    expired = _half_expired(meter)
+    limits = pattern, outcomes, most, cap, expired
+    families, complete = _families(_few, *limits)
+    if complete:
+        return _settled(families, meter)
+    if not all(oracle.quick for _, oracle in outcomes):
+        families, complete = _families(_many, *limits)
         cover = _settled(families, meter)
         return cover if complete else Cover(cover.lots, min(1, cover.bound), False)
+    made = None
+    if all(family.alike for family in families):
+        made = _made(families, outcomes, pattern, expired, meter, prove=False)
+        if len(made.lots) <= made.bound:
+            return made
+    families, complete = _families(_many, *limits)
+    if not complete:
+        return _made(families, outcomes, pattern, expired, meter, prove=True)
+    listed = _settled(families, meter)
+    if made is None:
+        return listed
+    # Either may have been cut off by time.
+    fewer = listed if len(listed.lots) < len(made.lots) and listed.settled else made
+    return replace(fewer, bound=max(listed.bound, made.bound))
+
+
+def _made(families, outcomes, pattern, expired, meter, prove):
+    """Return the Cover by clusters that are made one by one."""
     lots = _lawful_lots(families, expired)
     lots, least, settled = generated(lots, outcomes, pattern, meter)
     if not lots:
         return Cover([], 0, settled)
     sets, held = _sets(_table(lots, families))
-    chosen, _ = fewest(sets, len(held), meter.left)
+    chosen, _ = fewest(sets, len(held), meter.left, prove=prove)
     return Cover([lots[c] for c in chosen], min(least, len(chosen)), settled)
 
 
@@ -116,67 +133,64 @@ def _cheapest(rows, oracle, pattern, costs):
 # -- the clusters ---------------------------------------------------------------------
 
 
-def _listed(pattern, rows, oracle, most, cap, expired):
-    """Return (members, differ, whether these are all) of the clusters of some rows.
+def _families(listed, pattern, outcomes, most, cap, expired):
+    """Return (a Family for each outcome, whether all clusters were listed)."""
+    families, complete = [], True
+    for rows, oracle in outcomes:
+        members, differ, ended = listed(pattern[rows], rows, oracle, most, cap, expired)
+        complete &= ended
+        if not oracle.quick:
+            # The smaller ones are looked at when they are needed.
+            kept = undominated(members)
+            members, differ = members[kept], differ[kept]
+        table = np.zeros((len(members), len(pattern)), dtype=bool)
+        table[:, rows] = members
+        families.append(Family(rows, oracle, pattern, table, differ))
+    return families, complete
 
-    Closed clusters are listed from the bottom up. Where there are many, and not so many
-    sets of features, the rows that agree on the rest of each set are.
+
+def _few(mine, rows, oracle, most, cap, expired):
+    """Return (members, differ, whether these are all) of clusters if they are few."""
+    return _closed(mine, rows, oracle, most, min(cap, FEW_CLUSTERS), expired)
+
+
+def _many(mine, rows, oracle, most, cap, expired):
+    """Return (members, differ, whether these are all) of clusters by sets of features.
+
+    Where there are too many such sets, closed clusters are listed from the bottom up.
     """
-    mine = pattern[rows]
-
-    def possible(cluster):
-        # A slow oracle is asked later.
-        return (
-            not oracle.quick
-            or oracle.alone(rows[cluster.members], cluster.differ).any()
-        )
-
-    def closed(cap):
-        try:
-            found = closed_clusters(mine, most, possible, expired, cap)
-        except TooManyClusters as given_up:
-            return given_up.clusters, False
-        return found, True
-
-    found, ended = closed(min(cap, FEW_CLUSTERS))
-    if not ended:
-        told = _agreements(mine, rows, oracle, most, cap)
-        if told is not None:
-            return *_in_group(*told, rows, len(pattern), oracle), True
-        if cap > FEW_CLUSTERS:
-            found, ended = closed(cap)
-    members = np.zeros((len(found), len(mine)), dtype=bool)
-    for line, cluster in zip(members, found, strict=True):
-        line[cluster.members] = True
-    differ = np.array([c.differ for c in found]).reshape(len(found), pattern.shape[1])
-    return *_in_group(members, differ, rows, len(pattern), oracle), ended
-
-
-def _agreements(mine, rows, oracle, most, cap):
-    """Return (members, differ) by sets of features, None if these are too many."""
     # Features on which all rows agree take changes from the others, where they help.
     spare = 0
     if oracle.quick:
         alike = (mine == mine[0]).all(axis=0)
         spare = min(most, int((oracle.helps(rows) & alike).sum()))
     levels = range(most, most - spare - 1, -1)
-    if sum(n_agreements(mine, level) for level in levels) > MOST_WORK:
-        return None
-    parts = [agreements(mine, level) for level in levels]
-    members, differ = (np.concatenate(part) for part in zip(*parts, strict=True))
-    if len(members) > cap:
-        return None
-    return members, differ
+    if sum(n_agreements(mine, level) for level in levels) <= MOST_WORK:
+        parts = [agreements(mine, level) for level in levels]
+        members, differ = (np.concatenate(part) for part in zip(*parts, strict=True))
+        if len(members) <= cap:
+            return members, differ, True
+    return _closed(mine, rows, oracle, most, cap, expired)
 
 
-def _in_group(members, differ, rows, n_rows, oracle):
-    """Return clusters as rows of the group; of those of a slow oracle the largest."""
-    if not oracle.quick:
-        kept = undominated(members)
-        members, differ = members[kept], differ[kept]
-    out = np.zeros((len(members), n_rows), dtype=bool)
-    out[:, rows] = members
-    return out, differ
+def _closed(mine, rows, oracle, most, cap, expired):
+    """Return (members, differ, whether these are all) of closed clusters."""
+
+    def possible(cluster):
+        if not oracle.quick:
+            # It is asked later.
+            return True
+        return oracle.alone(rows[cluster.members], cluster.differ).any()
+
+    try:
+        found, ended = closed_clusters(mine, most, possible, expired, cap), True
+    except TooManyClusters as given_up:
+        found, ended = given_up.clusters, False
+    members = np.zeros((len(found), len(mine)), dtype=bool)
+    for line, cluster in zip(members, found, strict=True):
+        line[cluster.members] = True
+    differ = np.array([c.differ for c in found]).reshape(len(found), mine.shape[1])
+    return members, differ, ended
 
 
 # -- the cover ------------------------------------------------------------------------
