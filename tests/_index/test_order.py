@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcf._index._order import LEAF, SHARE, joining_order
+from skcf._index._order import LEAF, joining_order
 
 
 def walked(points):
@@ -21,12 +21,12 @@ def test_each_point_joins_once(n):
 
 def test_those_behind_the_first_stand_near_one_another():
     points = np.random.default_rng(0).normal(size=(40 * LEAF, 2)).astype(np.float32)
-    order = joining_order(points)
-    n_first = int(SHARE * len(points))
-    first, rest = points[order[:n_first]], points[order[n_first:]]
-    assert walked(rest) < 0.35 * walked(first)
+    points = points[joining_order(points)]
+    first, last = points[: len(points) // 8], points[len(points) // 2 :]
+    assert walked(last) < 0.35 * walked(np.random.default_rng(1).permutation(last))
     # The first ones come from everywhere.
     assert np.allclose(first.mean(axis=0), 0.0, atol=0.2)
+    assert np.allclose(first.std(axis=0), 1.0, atol=0.2)
 
 
 def test_equal_points_are_halved_too():
