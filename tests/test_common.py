@@ -108,8 +108,7 @@ def test_sklearn(estimator, check):
 @pytest.mark.parametrize("explainer", explainers(finish=False), ids=by_name)
 def test_sklearn_not_generated(explainer, name):
     # Their classes are noise: only a model that learns noise predicts both of them.
-    if not isinstance(explainer, SparseOneForManyExplainer):  # takes linear models
-        explainer.set_params(estimator=DecisionTreeClassifier(random_state=0))
+    explainer.set_params(estimator=DecisionTreeClassifier(random_state=0))
     getattr(estimator_checks, name)(by_name(explainer), explainer)
 
 
