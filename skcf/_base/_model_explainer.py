@@ -67,9 +67,9 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
         """Judge the queries as they came, and set what they are to become."""
         model, n = self._model, len(query)
         given = self.target if target is None else target
-        told = model.told(table)
+        told, n_calls = model.told(table)
         query.prediction = told["predict"]
-        query.state.n_calls, query.state.n_rows = len(told), n * len(told)
+        query.state.n_calls, query.state.n_rows = n_calls, n * n_calls
         if model.regression:
             low, high = check_interval(given, n)
             query.goal = Goal(low=low, high=high)
@@ -113,7 +113,7 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
     def _judge(self, query, row, table):
         """Return (valid, prediction, score) of rows in the model's own container."""
         model, goal = self._model, query.goal.take(row)
-        told = model.told(table)
+        told, n_calls = model.told(table)
         prediction, probability = told["predict"], told.get("predict_proba")
         if model.regression:
             place = score = prediction.astype(np.float64)
@@ -121,8 +121,8 @@ class ModelExplainer(MetaEstimatorMixin, BaseExplainer):
         else:
             place = model.positions(prediction)
             margin, score = self._said(goal, place, told)
-        query.state.n_calls += len(told)
-        query.state.n_rows += len(told) * len(row)
+        query.state.n_calls += n_calls
+        query.state.n_rows += n_calls * len(row)
         clear = model.passes(margin)
         valid = clear & goal.reached(place, probability)
         edge = clear & model.on_edge(goal, place, probability)

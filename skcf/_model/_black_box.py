@@ -11,7 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 from skcf._model._goal import TOLERANCE
 from skcf._model._read_view import name_of, read_view
 from skcf._model._threads import SingleThread
-from skcf._model._wrappers import nested, staged
+from skcf._model._wrappers import nested, predicts_by_probability, staged
 
 N_SAMPLE = 200
 MAX_ROWS = 50_000
@@ -131,7 +131,7 @@ class BlackBox:
         return scores, probability
 
     def told(self, table):
-        """Return what `predict` and the methods behind margins say, by their names.
+        """Return (what `predict` and the methods behind margins say, number of calls).
 
         Preprocessing steps are gone through once for all of them.
         """
@@ -142,10 +142,15 @@ class BlackBox:
             methods.append("predict_proba")
         with self._threads.limit(len(table), self.rate, self.compiled):
             final, X = staged(self.estimator, self.input(table))
-            predict = np.ravel(np.asarray(final.predict(X)))
             scores = {m: np.asarray(getattr(final, m)(X)) for m in methods}
+            once = "predict_proba" in scores and predicts_by_probability(final)
+            if once:
+                best = np.argmax(scores["predict_proba"], axis=1)
+                predict = final.classes_.take(best, axis=0)
+            else:
+                predict = np.ravel(np.asarray(final.predict(X)))
         told = {m: s.astype(np.float64, copy=False) for m, s in scores.items()}
-        return {"predict": predict, **told}
+        return {"predict": predict, **told}, len(methods) + (not once)
 
     def probability(self, table):
         """Return the probabilities of all classes, None where there are none."""

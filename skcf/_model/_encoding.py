@@ -9,6 +9,7 @@ looked up. Whether a fitted transformer is of that kind is found out by trial.
 import numpy as np
 from scipy import sparse
 
+from skcf._model._cells import changed_cells
 from skcf._model._lines import Lines
 
 N_TRIAL = 256
@@ -196,34 +197,36 @@ class EncodedQueries:
 
     def cells(self, cands):
         """Return (ptr, col, val): the encoded cells in which candidates differ."""
-        who, slot = np.nonzero(cands.value >= 0)
-        ids = cands.value[who, slot]
-        n_groups = len(self.values.single)
-        key = cands.row[who] * n_groups + self.values.group[ids]
-        # First what the query's own value wrote goes back to the default.
-        start, end = self._own_ptr[key], self._own_ptr[key + 1]
-        back = np.repeat(np.arange(len(who)), end - start)
-        first = np.cumsum(end - start) - (end - start)
-        col = self._own_col[start[back] + np.arange(len(back)) - first[back]]
-        lots = [(who[back], col, self.encoding.default[col])]
-        observed = ids < self.values.n_observed
-        rep, col, val = self.encoding.cells(ids[observed])
-        lots.append((who[observed][rep], col, val))
-        for cells, at in self._others(ids, ~observed):
-            rep, col, val = cells(ids[at])
-            lots.append((who[at][rep], col, val))
-        owner, col, val = map(np.concatenate, zip(*lots, strict=True))
-        return _last_of_each(owner, col, val, len(cands), self.encoding.n_encoded)
+        values, encoding = self.values, self.encoding
+        beyond = cands.value[cands.value >= values.n_observed]
+        return changed_cells(
+            np.ascontiguousarray(cands.row),
+            cands.value,
+            values.group,
+            (self._own_ptr, self._own_col, len(values.single)),
+            encoding.default,
+            (encoding.ptr, encoding.col, encoding.val),
+            self._beyond(np.unique(beyond)),
+        )
 
-    def _others(self, ids, others):
+    def _beyond(self, ids):
+        """Return (values, ptr, col, val): the cells of values not observed."""
+        lots = [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))]
+        for cells, at in self._others(ids):
+            rep, col, val = cells(ids[at])
+            lots.append((at[rep], col, val))
+        owner, col, val = map(np.concatenate, zip(*lots, strict=True))
+        order = np.argsort(owner, kind="stable")
+        count = np.bincount(owner, minlength=len(ids))
+        return ids, np.concatenate([[0], np.cumsum(count)]), col[order], val[order]
+
+    def _others(self, ids):
         """Yield (function that gives the cells, positions) of values not observed."""
-        at = np.flatnonzero(others)
-        if not len(at):
+        if not len(ids):
             return
-        line, some = np.zeros(len(ids), dtype=bool), ids[at]
-        group, codes = self.values.group[some], self.values.code_of(some)
-        line[at] = self.encoding.lines.tell(group, codes)
-        for cells, some in ((self._on_lines, line), (self._between, others & ~line)):
+        group, codes = self.values.group[ids], self.values.code_of(ids)
+        line = self.encoding.lines.tell(group, codes)
+        for cells, some in ((self._on_lines, line), (self._between, ~line)):
             if some.any():
                 yield cells, np.flatnonzero(some)
 
@@ -306,15 +309,6 @@ def _usual(encoded, owned, size):
             known, count = np.unique(cells.toarray(), return_counts=True)
             default[column] = known[count.argmax()]
     return np.nan_to_num(default)
-
-
-def _last_of_each(owner, col, val, n, width):
-    """Return cells in CSR form; of two for one place the later one."""
-    key = owner[::-1] * width + col[::-1]
-    key, first = np.unique(key, return_index=True)
-    count = np.bincount(key // width, minlength=n)
-    ptr = np.concatenate([[0], np.cumsum(count)])
-    return ptr, key % width, val[::-1][first]
 
 
 def _dense(rows):

@@ -99,6 +99,18 @@ def staged(estimator, X):
     return estimator, X
 
 
+def predicts_by_probability(estimator):
+    """Tell whether `predict` is scikit-learn's own argmax over `predict_proba`.
+
+    It is for forests, which take their time for either.
+    """
+    predict = getattr(type(estimator), "predict", None)
+    of = getattr(predict, "__module__", None), getattr(predict, "__qualname__", None)
+    return of == _FOREST and estimator.n_outputs_ == 1
+
+
+_FOREST = "sklearn.ensemble._forest", "ForestClassifier.predict"
+
 # They move the boundary and leave the scores alone; the margin learns where it is.
 _THRESHOLD = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
 

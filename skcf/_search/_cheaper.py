@@ -4,7 +4,7 @@ import numpy as np
 
 from skcf._jit import jit
 from skcf._search._kernels import cells_of
-from skcf.constraints._lists import count_of, nth_of, part_of
+from skcf.constraints._lists import all_of, count_of, nth_of, part_of
 
 
 @jit
@@ -38,6 +38,17 @@ def _longer(array, n):
 
 
 @jit
+def _listed(part, r, most, room):
+    """Return the values of a list, evenly thinned to `most`, in an array for these."""
+    count = count_of(part, r)
+    if count <= most:
+        return room[: all_of(part, r, room)]
+    for k in range(most):
+        room[k] = nth_of(part, r, k * count // most)
+    return room[:most]
+
+
+@jit
 def cheaper_values(lists, rows, groups, limit, most, cells, group, ruler):
     """Return (position, value, cost) of values that cost less than a limit.
 
@@ -45,13 +56,13 @@ def cheaper_values(lists, rows, groups, limit, most, cells, group, ruler):
     list; of a longer list `most` values, evenly thinned, are looked at.
     """
     who, ids, cost = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    n = 0
+    room = np.empty(_longest(lists, rows, groups), np.int64)
+    n, held, part = 0, -1, part_of(lists, 0)
     for i in range(len(rows)):
-        part, r = part_of(lists, groups[i]), rows[i]
-        count = count_of(part, r)
-        size = min(count, most)
-        for k in range(size):
-            v = nth_of(part, r, k * count // size)
+        r = rows[i]
+        if groups[i] != held:
+            part, held = part_of(lists, groups[i]), groups[i]
+        for v in _listed(part, r, most, room):
             c = _price(r, v, cells, group, ruler)
             if not c < limit[i]:
                 continue
@@ -63,6 +74,15 @@ def cheaper_values(lists, rows, groups, limit, most, cells, group, ruler):
 
 
 @jit
+def _longest(lists, rows, groups):
+    """Return the length of the longest of some lists."""
+    out = 0
+    for i in range(len(rows)):
+        out = max(out, count_of(part_of(lists, groups[i]), rows[i]))
+    return out
+
+
+@jit
 def nearer_values(lists, rows, groups, limit, n_even, cells, group, ruler):
     """Return (position, value) of some values that cost less than a limit.
 
@@ -70,18 +90,25 @@ def nearer_values(lists, rows, groups, limit, n_even, cells, group, ruler):
     and some that lie ever closer to the limit.
     """
     who, ids = np.empty(64, np.int64), np.empty(64, np.int64)
-    n = 0
+    room = np.empty(_longest(lists, rows, groups), np.int64)
+    cost = np.empty(len(room))
+    n, held, part = 0, -1, part_of(lists, 0)
     for i in range(len(rows)):
-        one = slice(i, i + 1)
-        _, values, cost = cheaper_values(
-            lists, rows[one], groups[one], limit[one], 1 << 60, cells, group, ruler
-        )
-        order = np.argsort(-cost, kind="mergesort")
-        even = max(len(order) // n_even, 1)
-        for k in range(len(order)):
+        r = rows[i]
+        if groups[i] != held:
+            part, held = part_of(lists, groups[i]), groups[i]
+        near = 0
+        for v in _listed(part, r, len(room), room):
+            c = _price(r, v, cells, group, ruler)
+            if c < limit[i]:
+                room[near], cost[near] = v, -c
+                near += 1
+        order = np.argsort(cost[:near], kind="mergesort")
+        even = max(near // n_even, 1)
+        for k in range(near):
             if k % even == 0 or (k + 1) & k == 0:
                 if n == len(who):
                     who, ids = _longer(who, n), _longer(ids, n)
-                who[n], ids[n] = i, values[order[k]]
+                who[n], ids[n] = i, room[order[k]]
                 n += 1
     return who[:n].copy(), ids[:n].copy()

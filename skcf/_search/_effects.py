@@ -4,7 +4,7 @@ import numpy as np
 
 from skcf._search._gains import fit_gains, nearest_gains
 from skcf._search._kernels import made_of
-from skcf._space import Candidates
+from skcf._space import PAD, Candidates
 
 N_SWEEPS = 3
 RIDGE = 1.0
@@ -31,9 +31,10 @@ class Effects:
     def _forget(self):
         # Values that occur, sorted by query, and what each adds to the strength.
         self._known = _nothing(len(self.start))
-        # What was scored, and what of it the gains were not fitted to yet.
-        self._cands = Candidates.unchanged(np.empty(0, dtype=np.intp))
-        self._strength, self._lots = np.empty(0), []
+        # What was scored, in arrays with room for more, and what of it is new.
+        self._n, self._lots = 0, []
+        self._row, self._value = np.empty(0, np.intp), np.empty((0, 0), np.intp)
+        self._strength = np.empty(0)
 
     def learn(self, cands, strength):
         """Take note of scored candidates."""
@@ -75,12 +76,11 @@ class Effects:
         self._note_alone(cands, strength)
         dirty = np.zeros(len(self.start), dtype=bool)
         dirty[cands.row] = True
-        self._cands = Candidates.concat([self._cands, cands])
-        self._strength = np.concatenate([self._strength, strength])
+        self._append(cands, strength)
         self._known = fit_gains(
             dirty,
-            self._cands.row,
-            (self._cands.value, self._strength),
+            self._row[: self._n],
+            (self._value, self._strength),
             self.start,
             self._alone,
             self._known,
@@ -88,6 +88,21 @@ class Effects:
             self.values.group,
             self._rule,
         )
+
+    def _append(self, cands, strength):
+        """Put candidates behind those of former lots."""
+        begin, end = self._n, self._n + len(cands)
+        size, width = self._value.shape
+        if end > size or cands.value.shape[1] > width:
+            size = size if end <= size else 2 * end
+            value = np.full((size, max(width, cands.value.shape[1])), PAD, np.intp)
+            value[:begin, :width] = self._value[:begin]
+            self._value = value
+            self._row = np.append(self._row[:begin], np.empty(size - begin, np.intp))
+            self._strength = np.append(self._strength[:begin], np.empty(size - begin))
+        self._value[begin:end, : cands.value.shape[1]] = cands.value
+        self._row[begin:end], self._strength[begin:end] = cands.row, strength
+        self._n = end
 
     def _note_alone(self, cands, strength):
         """Take note of what values do alone, as it was when first scored."""

@@ -11,6 +11,7 @@ from skcf._search._problem import Pool, top_in_row
 from skcf._space import PAD, Candidates
 
 N_ROUNDS = 10
+PATIENCE = 2
 N_SCORED = 50
 N_PARENTS = 8
 N_BEAM = 16
@@ -76,16 +77,32 @@ def explore(problem, pool):
     guesses of a round were off, on average, corrects those of the next.
     """
     explorer, live = _Explorer(problem), pool
+    idle = np.zeros(len(problem), dtype=np.intp)
     for _ in range(N_ROUNDS):
         if problem.meter.expired:
             break
         found = explorer.round(live)
         pool = Pool.concat([pool, found])
+        idle[problem.least_cost(found) < explorer.bound] = -1
+        idle += 1
         # A query without a new candidate would not get one in the next round either.
-        live = pool.take(np.isin(pool.row, found.row))
-        if not len(live):
+        more = np.zeros(len(problem), dtype=bool)
+        more[found.row] = True
+        more &= idle < PATIENCE + _n_changed_at_best(problem, pool)
+        if not more.any():
             break
+        live = pool.take(more[pool.row])
     return pool
+
+
+def _n_changed_at_best(problem, pool):
+    """Return how many changes the cheapest valid candidate of each query makes."""
+    best = np.flatnonzero(
+        pool.valid & (pool.cost <= problem.least_cost(pool)[pool.row])
+    )
+    out = np.zeros(len(problem), dtype=np.intp)
+    np.maximum.at(out, pool.row[best], pool.cands.take(best).n_changed)
+    return out
 
 
 class _Explorer:

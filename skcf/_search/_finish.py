@@ -61,7 +61,8 @@ def _single_undos(problem, pool):
     who, slot = np.nonzero(pool.cands.value != PAD)
     mask = np.arange(pool.cands.value.shape[1]) == slot[:, None]
     single = pool.cands.take(who).drop(mask, problem.values)
-    at = np.flatnonzero(_lawful(problem, single))
+    # What is left of it passes the filters as it did before.
+    at = np.flatnonzero(problem.ground.mask(single))
     return single.take(at), who[at], slot[at]
 
 
@@ -92,8 +93,11 @@ def _sweep(problem, pool, k):
 
 
 def _score_new(problem, cands):
-    """Return the pool of those candidates that are lawful and new."""
-    cands = cands.take(_lawful(problem, cands))
+    """Return the pool of those candidates that are lawful and new.
+
+    Their values pass the filters.
+    """
+    cands = cands.take(problem.ground.mask(cands))
     cands = cands.take(problem.unseen(cands))
     problem.remember(cands)
     return problem.score(cands)

@@ -126,22 +126,31 @@ class Ground:
 
         Their values are taken to pass the filters, as those of `sets` do.
         """
-        ok = (cands.n_changed > 0) & (cands.n_changed <= self.limit[cands.row])
-        ok &= ~self._shut[cands.row]
-        ok &= ~(self.must[cands.row] & ~cands.changed(self.values)).any(axis=1)
-        get = self.getter(cands)
-        for part in self.rules.joint:
-            ok &= self.passes(part, get, cands.row)
+        n_changed = cands.n_changed
+        ok = (n_changed > 0) & (n_changed <= self.limit[cands.row])
+        if self._shut.any():
+            ok &= ~self._shut[cands.row]
+        if self.must.any():
+            ok &= ~(self.must[cands.row] & ~cands.changed(self.values)).any(axis=1)
+        if self.rules.joint:
+            get = self.getter(cands)
+            for part in self.rules.joint:
+                ok &= self.passes(part, get, cands.row)
         return ok
 
     def filtered(self, cands):
         """Return which candidates have only values that pass the filters."""
         ok = np.ones(len(cands), dtype=bool)
+        if not self.rules.filters or not len(cands):
+            return ok
         changed = cands.changed(self.values)
-        get = self.getter(cands)
         for g, parts in self.rules.filters.items():
-            for part in parts:
-                ok &= self.passes(part, get, cands.row) | ~changed[:, g]
+            at = np.flatnonzero(changed[:, g])
+            if len(at):
+                some = cands if len(at) == len(cands) else cands.take(at)
+                get = self.getter(some)
+                for part in parts:
+                    ok[at] &= self.passes(part, get, some.row)
         return ok
 
     def getter(self, cands):
@@ -179,4 +188,4 @@ class Ground:
         """
         cands = Cascade(self, seed).run(cands, keep)
         ok = np.flatnonzero(self.mask(cands))
-        return cands.take(ok), ok
+        return (cands if len(ok) == len(cands) else cands.take(ok)), ok

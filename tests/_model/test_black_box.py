@@ -165,6 +165,24 @@ def test_calls_and_rows_are_counted():
     np.testing.assert_allclose(margin, expected)
 
 
+class Stubborn(RandomForestClassifier):
+    """A forest that predicts the same whatever its probabilities are."""
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=int)
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls"), [(RandomForestClassifier, 1), (Stubborn, 2)]
+)
+def test_a_plain_forest_is_asked_once_for_class_and_probability(kind, calls):
+    model = make_pipeline(kind(7, random_state=0)).fit(X, THREE)
+    told, n_calls = wrap(model, THREE).told(X)
+    assert n_calls == calls
+    np.testing.assert_array_equal(told["predict"], model.predict(X))
+    np.testing.assert_array_equal(told["predict_proba"], model.predict_proba(X))
+
+
 def test_no_call_after_the_deadline():
     Counting.calls = []
     box, session, cands = session_of(Counting().fit(X, BINARY), 50)
