@@ -83,6 +83,30 @@ def _longest(lists, rows, groups):
 
 
 @jit
+def _ascending(keys):
+    """Return the order of keys, equal ones as they come.
+
+    Numbers around that of a query cost less and less, then more and more: such keys are
+    merged from both ends.
+    """
+    out = np.empty(len(keys), np.int64)
+    left, right = 0, len(keys) - 1
+    for t in range(len(keys)):
+        if keys[left] <= keys[right]:
+            out[t] = left
+            left += 1
+        else:
+            out[t] = right
+            right -= 1
+        if t > 0 and not (
+            keys[out[t - 1]] < keys[out[t]]
+            or (keys[out[t - 1]] == keys[out[t]] and out[t - 1] < out[t])
+        ):
+            return np.argsort(keys, kind="mergesort")
+    return out
+
+
+@jit
 def nearer_values(lists, rows, groups, limit, n_even, cells, group, ruler):
     """Return (position, value) of some values that cost less than a limit.
 
@@ -103,7 +127,7 @@ def nearer_values(lists, rows, groups, limit, n_even, cells, group, ruler):
             if c < limit[i]:
                 room[near], cost[near] = v, -c
                 near += 1
-        order = np.argsort(cost[:near], kind="mergesort")
+        order = _ascending(cost[:near])
         even = max(near // n_even, 1)
         for k in range(near):
             if k % even == 0 or (k + 1) & k == 0:
