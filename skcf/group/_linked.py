@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skcf._mip._queries import confirmed, solve_queries
+from skcf.constraints import max_changes
+from skcf.constraints._rule_set import RuleSet
 from skcf.group._joint import JointProgram
 
 # How much more than alone the rows may pay together, as parts of that.
@@ -185,8 +187,13 @@ class LinkedRows:
 
     def _solved(self, problem):
         """Return (floors, codes or None) of the rows alone."""
-        group = self.group
-        some = solve_queries(problem, group.rows, self.solver)
+        group, solver = self.group, self.solver
+        limit = solver.rules.max_changes
+        if self.most is not None and (limit is None or self.most < limit):
+            # What the group may not change, no row may.
+            rules = (*solver.rules.rules, max_changes(self.most))
+            solver = solver.with_rules(RuleSet(rules, solver.space))
+        some = solve_queries(problem, group.rows, solver)
         found = [some[int(i)] for i in group.rows]
         floors = np.array([np.nan_to_num(s.lower_bound, posinf=np.inf) for s in found])
         dead = np.isposinf(floors)

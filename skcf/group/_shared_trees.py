@@ -24,7 +24,6 @@ class SharedTreeSolver(TreeSolver):
     def __init__(self, model, space, rules, cost, base, boxes=None):
         super().__init__(model, space, rules, cost, boxes)
         self.base = base
-        self.encoded = self.encode(space.decode(base[None, :]))[0]
 
     def with_rules(self, rules):
         """Return the solver for another rule set."""
@@ -48,9 +47,13 @@ class SharedTreeSolver(TreeSolver):
         """
         # A maker of its own, so that calls may run side by side.
         self = self._copy(SharedCellMaker(self.boxes, self.rules, self.cost, x, weight))
-        found = self.solve(
-            self.base, goal, encoded=self.encoded, deadline=deadline, accept=accept
-        )
+        # Whatever all rows have they can keep, also where training rows never had it.
+        base = self.base.copy()
+        for members in map(list, self.space.groups):
+            own = x[:, members]
+            if ((own == own[0]) | (np.isnan(own) & np.isnan(own[0]))).all():
+                base[members] = own[0]
+        found = self.solve(base, goal, deadline=deadline, accept=accept)
         return (found.codes[0] if len(found) else None), found.lower_bound
 
     def _copy(self, maker):
@@ -87,8 +90,10 @@ class SharedCellMaker(CellMaker):
         cell = np.searchsorted(low, marks, side="right") - 1
         inside = (cell >= 0) & (marks <= high[cell])
         ends = np.arange(len(low))
-        cell = np.concatenate([cell[inside], ends, ends])
-        points = np.concatenate([marks[inside], low, high])
+        # The base's own number may be off the grid, or beyond what training rows had.
+        mine = np.full(len(at), x[j])
+        cell = np.concatenate([at, cell[inside], ends, ends])
+        points = np.concatenate([mine, marks[inside], low, high])
         total, _ = self._costs(g, None, points[:, None])
         total[~self._passes(g, x, points[:, None], lifted)] = np.inf
         order = np.lexsort((points, total, cell))
@@ -119,8 +124,9 @@ class SharedCellMaker(CellMaker):
             d, gauge = bound.cells(members, row[None, :], code)
             d, gauge = d.max(axis=1, initial=0.0), gauge.max(axis=1, initial=0.0)
             total += weight * (c.l0 * (d > 0) + c.l1 * gauge + c.l2 * gauge**2)
-        # A missing value is nobody's aim.
-        total[np.isnan(code[:, : len(members)]).any(axis=1)] = np.inf
+        # A missing value is nobody's aim where not all rows lack it.
+        lacking = np.isnan(self.x[:, members]).all(axis=0)
+        total[(np.isnan(code[:, : len(members)]) & ~lacking).any(axis=1)] = np.inf
         return bound.weight[g] * total / bound.divisor, np.zeros(len(code))
 
 

@@ -72,6 +72,35 @@ def test_one_for_all_of_all_points(seed, cost, rules, may):
     assert (explained.counterfactuals == explained.details.centers).all()
 
 
+@pytest.mark.parametrize("own", [2.3, 9.0, np.nan], ids=["grid", "range", "missing"])
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_keep_what_they_share_where_training_rows_never_had_it(own, seed):
+    X, y = table(seed)
+    seen = X.copy()
+    seen[::7, 2] = np.nan
+    model = RandomForestClassifier(8, max_depth=3, random_state=seed).fit(seen, y)
+    rows = np.unique(X, axis=0)
+    rows[:, 2] = own
+    rows = rows[model.predict(rows) == 0][:3]
+    for rules, values in ((fixed(2), [own]), ((), [*range(SIZE), own])):
+        explained = (
+            OneForAllExplainer(FrozenEstimator(model), target=1, constraints=rules)
+            .fit(seen)
+            .explain(rows)
+        )
+        points = np.array(list(product(range(SIZE), range(SIZE), values)))
+        points = points[model.predict(points) == 1]
+        cost = Cost(l1=0.0, l2=1.0)._bind(
+            OneForAllExplainer(FrozenEstimator(model)).fit(seen)._space
+        )
+        total = [cost.rows(rows, v[None, :]).sum() for v in points]
+        if not total:
+            assert (explained.status == "infeasible").all()
+            continue
+        assert explained.details.total_cost == pytest.approx(min(total), abs=1e-9)
+        assert explained.optimal.all() and len(explained.row) == len(rows)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_squared_cost_is_that_of_the_mean(seed):
     # sum |x_s - x|^2 = S |mean - x|^2 + const: one query in the middle.
