@@ -141,6 +141,29 @@ class Inputs:
             out[pieces.home] = own
         return out, slope
 
+    def at(self, codes, pieces, tables, constant):
+        """Return the sums at a row of codes in the pieces of a query.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features,)
+        pieces, tables : list of Pieces, list of what `table` returns, by group
+        constant : ndarray of shape (n_sums,)
+        """
+        out = constant.copy()
+        for p, (low, slope) in zip(pieces, tables, strict=True):
+            own = codes[list(p.columns)]
+            inside = (p.low <= own) & (own <= p.high)
+            inside = (inside | (np.isnan(own) & np.isnan(p.low))).all(axis=1)
+            if p.home >= 0 and inside[p.home]:
+                out += low[p.home]
+                continue
+            k = int(inside.argmax())
+            out += low[k]
+            if slope is not None:
+                out += (own[0] - p.low[k, 0]) * slope
+        return out
+
     def bends(self, g, pieces, own):
         """Tell whether the query's own value is off the line of its column."""
         line = self._lines[g]

@@ -95,7 +95,7 @@ class Relaxation:
         units = np.where(low >= 0, on, np.where(high <= 0, off, np.minimum(on, off)))
         return out + units.sum(axis=1)
 
-    def solve(self, low, high, enough, exact, more=0.0):
+    def solve(self, low, high, enough, exact, more=0.0, expired=None):
         """Return the Relaxed for bounds of the sums, of shape (n, n_units).
 
         Parameters
@@ -106,6 +106,8 @@ class Relaxation:
             Whether a bound has to come near the value of its relaxation.
         more : float, default=0
             What is asked of the rows of the target on top.
+        expired : callable, default=None
+            Whether to stop with what there is.
         """
         state = _State(self, low, high, more)
         n = len(low)
@@ -128,7 +130,8 @@ class Relaxation:
             done |= ~exact & rough & (broken < BROKEN_ROUGH)
             # Rounding errors have the upper hand from here.
             done |= ~(off < WORSE * merit) & (merit < BROKEN_ROUGH)
-            done |= (turn == MAX_STEPS - 1) | ~np.isfinite(off)
+            over = turn == MAX_STEPS - 1 or (expired is not None and expired())
+            done |= over | ~np.isfinite(off)
             if done.any():
                 out.bound[place[done]] = best[done]
                 if done.all():

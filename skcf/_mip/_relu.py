@@ -1,5 +1,8 @@
 """The cheapest counterfactual of a network of rectified linear units."""
 
+import time
+from dataclasses import dataclass
+
 import numpy as np
 
 from skcf._mip._layered import LayeredSolver
@@ -9,6 +12,10 @@ from skcf._mip._program import ABSOLUTE, RELATIVE
 N_STEPS = 16
 # Lines under each square up to what the first answer costs.
 N_LINES = 12
+# Bounds are tightened once more as long as that settles this part of the open units.
+N_ROUNDS, SETTLED = 4, 0.15
+# It is not worth while where the bound is this near to the answer from the start.
+LOOSE = 0.9
 
 
 class ReluSolver(LayeredSolver):
@@ -24,7 +31,8 @@ class ReluSolver(LayeredSolver):
     Only units with :math:`l < 0 < u` need it, and of these only such as help the target
     by being larger: nothing makes the others so. The bounds are those of intervals,
     tightened by linear programs over all that is at most as dear as an answer found
-    before, so that most units are settled near the query.
+    before, so that most units are settled near the query; and once more with the target
+    among the rows, for as long as that settles units.
 
     Parameters
     ----------
@@ -64,13 +72,20 @@ class ReluSolver(LayeredSolver):
             mip.require(program.spending <= parts.top * (1 + 1e-9) + ABSOLUTE)
             program.narrow(parts.top * (1 + 1e-9) + ABSOLUTE, N_LINES)
             parts.top -= 0.5 * (RELATIVE * parts.top + ABSOLUTE)
-        outputs = Units(self.layers, parts, self.inputs, case).add()
+        units = Units(self.layers, parts, self.inputs, case)
+        outputs = units.add()
         for factors, least, clear in zip(
             rows.factors, rows.least, parts.clear, strict=True
         ):
             row = mip.total([*zip(outputs, factors, strict=True), (clear, -1.0)])
             mip.require(row >= float(least))
         mip.minimize(program.spending)
+        capped = np.isfinite(parts.top) and not case.home
+        if units.open and capped and self._is_loose(parts, case):
+            for _ in range(N_ROUNDS):
+                if units.narrowed() < SETTLED:
+                    break
+            mip.minimize(program.spending)
         if rows.nu is None:
             return None
 
@@ -83,6 +98,12 @@ class ReluSolver(LayeredSolver):
             return True
 
         return bend
+
+    def _is_loose(self, parts, case):
+        """Tell whether a program is far from what it becomes by relaxing it."""
+        left = None if case.deadline is None else case.deadline - time.monotonic()
+        said = parts.program.mip.solve(time_limit=left, relax=True)
+        return said.status == "optimal" and said.objective < LOOSE * parts.top
 
     def _kept(self, case, parts, said, bound):
         _, bound, none = super()._kept(case, parts, said, bound)
@@ -120,7 +141,7 @@ class ReluSolver(LayeredSolver):
         """Return the answer for the tangent of the network at a row of codes."""
         program = self._program(case)
         mip, rows = program.mip, parts.rows
-        first, outputs, slopes = self._tangent(here, rows.factors)
+        first, outputs, slopes = self._tangent(case, parts, here)
         for slope, least, value in zip(
             slopes, rows.least + more, rows.factors @ outputs, strict=True
         ):
@@ -130,21 +151,35 @@ class ReluSolver(LayeredSolver):
             mip.require(row >= float(least - value + slope @ first))
         return program.solve(deadline=case.deadline)[1]
 
-    def _tangent(self, here, factors):
+    def _tangent(self, case, parts, here):
         """Return (sums of the first layer, outputs, slopes) at a row of codes.
 
-        The slopes are those of the rows `factors` in the sums of the first layer.
+        The slopes are those of the rows of the target in the sums of the first layer.
         """
         weights, biases = self.layers.weights, self.layers.biases
-        first = self.inputs.encode(here[None, :])[0] @ weights[0] + biases[0]
+        first = self.inputs.at(here, case.pieces, parts.tables, parts.constant)
         sums, open_ = first, []
         for w, b in zip(weights[1:], biases[1:], strict=True):
             open_.append(sums > 0)
             sums = np.maximum(sums, 0.0) @ w + b
-        slopes = factors
+        slopes = parts.rows.factors
         for w, on in zip(weights[:0:-1], open_[::-1], strict=True):
             slopes = (slopes @ w.T) * on
         return first, sums, slopes
+
+
+@dataclass(eq=False)
+class Unit:
+    """A unit inside a program: its sum, its output, whether it is on, its bounds.
+
+    `on` is None where nothing is needed to keep the output from being larger.
+    """
+
+    total: object
+    out: object
+    on: object
+    low: float
+    high: float
 
 
 class Units:
@@ -153,6 +188,7 @@ class Units:
     def __init__(self, layers, parts, inputs, case):
         self.layers, self.parts, self.inputs, self.case = layers, parts, inputs, case
         self.mip = parts.program.mip
+        self.open = []
 
     def add(self):
         """Add all units; return the expressions of the outputs."""
@@ -224,15 +260,41 @@ class Units:
             mip.require(total - out == 0)
             return mip.total([(out, 1.0)])
         mip.require(total - out <= 0)
-        if not held:
+        unit = Unit(total, out, mip.binary("s") if held else None, low, high)
+        self.open.append(unit)
+        self._write(unit)
+        return mip.total([(out, 1.0)])
+
+    def _write(self, unit):
+        """Add the rows that the bounds of a unit allow for."""
+        mip, out, total, on = self.mip, unit.out, unit.total, unit.on
+        low, high = unit.low, unit.high
+        if high <= 0:
+            mip.require(mip.total([(out, 1.0)]) <= 0)
+        elif low >= 0:
+            mip.require(mip.total([(out, 1.0), (total, -1.0)]) <= 0)
+        elif on is None:
             # The line above both pieces: it cuts off nothing, and bounds what follows.
             line = [(out, high - low), (total, -high)]
             mip.require(mip.total(line) <= -high * low)
-            return mip.total([(out, 1.0)])
-        on = mip.binary("s")
-        mip.require(mip.total([(out, 1.0), (total, -1.0), (on, -low)]) <= -low)
-        mip.require(out - high * on <= 0)
-        return mip.total([(out, 1.0)])
+        else:
+            mip.require(mip.total([(out, 1.0), (total, -1.0), (on, -low)]) <= -low)
+            mip.require(out - high * on <= 0)
+
+    def narrowed(self):
+        """Tighten the bounds of open units; return what part of them is settled.
+
+        By now the target is a row of the program.
+        """
+        count = len(self.open)
+        for unit in self.open:
+            low, high = np.array([unit.low]), np.array([unit.high])
+            low, high = self._tightened([unit.total], low, high)
+            if (low[0], high[0]) != (unit.low, unit.high):
+                unit.low, unit.high = float(low[0]), float(high[0])
+                self._write(unit)
+        self.open = [unit for unit in self.open if unit.low < 0 < unit.high]
+        return 1.0 - len(self.open) / max(count, 1)
 
 
 def held_units(layers, rows):

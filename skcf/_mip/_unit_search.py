@@ -198,6 +198,9 @@ class UnitSearch:
             return self.scale
         return self.best - 0.5 * (RELATIVE * self.best + ABSOLUTE)
 
+    def _expired(self):
+        return self.case.expired
+
     def _push(self, bound, low, high):
         heapq.heappush(self.heap, (bound, self.count, low, high))
         self.count += 1
@@ -220,7 +223,9 @@ class UnitSearch:
             return
         open_ = (low < 0) & (high > 0) & self.matters
         leaf = ~open_.any(axis=1)
-        said = self.relaxation.solve(low, high, self._cut / self.scale, leaf)
+        said = self.relaxation.solve(
+            low, high, self._cut / self.scale, leaf, expired=self._expired
+        )
         bound = np.maximum(known, said.bound * self.scale)
         steps = said.steps * self.unit
         for i in np.argsort(bound)[:N_WALKS]:
