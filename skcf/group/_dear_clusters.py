@@ -9,7 +9,7 @@ BETTER = 1e-6
 # How many branches a row is given at first.
 FEW_NODES = 20_000
 # More rows than these are not compared in pairs.
-MOST_POINTS = 2000
+MOST_ROWS = 2000
 
 
 class DearClusters:
@@ -23,19 +23,23 @@ class DearClusters:
     ----------
     rows : ndarray of int
         Those that can be served.
-    oracle : LinearOracle
-        Under which what flips one row of a cluster flips all.
+    oracle : oracle
+        If it is asked, a LinearOracle under which what flips one row of a cluster flips
+        all.
     pattern : ndarray of shape (n_rows, n_features)
         Rows agree where they have the same number.
+    asked : bool, default=True
+        If False, every cluster that differs on few features is taken.
     """
 
-    def __init__(self, rows, oracle, pattern):
-        self.rows, self.oracle = rows, oracle
+    def __init__(self, rows, oracle, pattern, asked=True):
+        self.rows, self.oracle, self.asked = rows, oracle, asked
         _, first, kind = np.unique(
             pattern[rows], axis=0, return_index=True, return_inverse=True
         )
         self.first, self._kind = rows[first], kind.ravel()
         points = pattern[self.first]
+        self._n_features = points.shape[1]
         other = points[:, None] != points
         n_words = -(-points.shape[1] // 64)
         wide = np.zeros((*other.shape[:2], 64 * n_words), dtype=bool)
@@ -45,7 +49,9 @@ class DearClusters:
         self._near = other.sum(axis=2) <= oracle.most
         # Those with few others come first: later ones have fewer rows to look at.
         self._order = np.argsort(self._near.sum(axis=1), kind="stable")
-        self._able = oracle.alone(self.first, np.zeros(points.shape[1], dtype=bool))
+        self._able = np.ones(len(points), dtype=bool)
+        if asked:
+            self._able = oracle.alone(self.first, np.zeros(points.shape[1], dtype=bool))
         self._max_nodes = FEW_NODES
 
     def best(self, worth, meter):
@@ -79,14 +85,17 @@ class DearClusters:
         """Return what `dearest` says of a point as the first one."""
         others = np.flatnonzero(dear & self._near[s])
         others = others[np.argsort(-worth[others], kind="stable")]
-        gain = np.ascontiguousarray(self.oracle.gain[self.first[s], :, 0])
+        gain, short = np.zeros(self._n_features), 0.0
+        if self.asked:
+            gain = np.ascontiguousarray(self.oracle.gain[self.first[s], :, 0])
+            short = self.oracle.short[self.first[s], 0]
         return dearest(
             self._apart[s, others],
             worth[others],
             worth[s],
             gain,
             np.argsort(-gain, kind="stable"),
-            self.oracle.short[self.first[s], 0],
+            short,
             self.oracle.most,
             1.0 + BETTER / 2,
             self._max_nodes,

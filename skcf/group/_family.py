@@ -15,10 +15,9 @@ class Family:
     """The clusters that some outcome may serve.
 
     A cluster that turns out to have no shared change is replaced by its lawful parts
-    and, where the oracle is slow and only the largest clusters were given, by the
-    largest clusters within it that differ on fewer features. So whatever can share a
-    change is always part of a cluster that is believed or lawful, if it was to begin
-    with.
+    and, where only the largest clusters were given, by the largest clusters within it
+    that differ on fewer features. So whatever can share a change is always part of a
+    cluster that is believed or lawful, if it was to begin with.
 
     Parameters
     ----------
@@ -31,15 +30,23 @@ class Family:
     members : ndarray of bool of shape (n_clusters, n_rows)
         Of all rows of the group.
     differ : ndarray of bool of shape (n_clusters, n_features)
+    listed : bool
+        Whether the smaller clusters that may be needed are there too.
     """
 
-    def __init__(self, rows, oracle, pattern, members, differ):
+    def __init__(self, rows, oracle, pattern, members, differ, listed):
         self.rows, self.oracle, self.pattern = rows, oracle, pattern
+        self.listed = listed
         self.alike = oracle.alike(rows, pattern)
         self.members = np.zeros((0, len(pattern)), dtype=bool)
         self.differ = np.zeros((0, pattern.shape[1]), dtype=bool)
         self.state = np.zeros(0, dtype=np.int8)
         self._seen, self._told = set(), 0
+        self._add(members, differ, np.full(len(members), BELIEVED, dtype=np.int8))
+
+    def believe(self, members):
+        """Add clusters, one a row of bools over the rows of the group."""
+        differ = differences(self.pattern, members)
         self._add(members, differ, np.full(len(members), BELIEVED, dtype=np.int8))
 
     def ask(self, c):
@@ -65,7 +72,7 @@ class Family:
                 line[part] = True
             state = np.full(len(parts), LAWFUL, dtype=np.int8)
             self._add(table, differences(self.pattern, table), state)
-        if not self.oracle.quick:
+        if not self.listed:
             self._replace(c)
 
     def spread(self):
@@ -111,7 +118,7 @@ class Family:
         self._seen.update(m.tobytes() for m in members[state != LAWFUL])
         new |= state == LAWFUL
         members, differ, state = members[new], differ[new], state[new]
-        if self.oracle.quick:
+        if self.oracle.quick and self.listed:
             members, state = self._sifted(members, differ, state)
         self.members = np.concatenate([self.members, members])
         self.differ = np.concatenate([self.differ, differ])

@@ -4,14 +4,14 @@ import numpy as np
 
 from skcf._mip._adapter import Mip
 from skcf.group._cover import membership, prices
-from skcf.group._dear_clusters import BETTER, MOST_POINTS, DearClusters
+from skcf.group._dear_clusters import BETTER, MOST_ROWS, DearClusters
 
 # The share of the time that is kept for the cover.
 KEPT = 0.3
 
 
-def generated(lots, outcomes, pattern, meter):
-    """Return (lots, bound, settled): more clusters, until none is worth another one.
+def generated(lots, pricings, pattern, meter):
+    """Return (lots, worth): more clusters, until none is worth another one.
 
     The least number of clusters, fractions allowed, prices the rows. A cluster whose
     rows are worth more than one is added, as long as there is any. The prices over
@@ -19,21 +19,20 @@ def generated(lots, outcomes, pattern, meter):
 
     Parameters
     ----------
-    lots : list of (ndarray of int, LinearOracle)
-        What is known of the sets of rows that one change can serve.
-    outcomes : list of (ndarray of int, LinearOracle)
-        For each wanted outcome the rows for which it counts.
+    lots : list of (ndarray of int, oracle)
+        Sets of rows that one change can serve; every row is in one of them.
+    pricings : list of DearClusters or Pricing
+        What finds more of them.
     pattern : ndarray of shape (n_rows, n_features)
         Rows agree where they have the same number.
     meter : Meter
 
     Returns
     -------
-    lots : list of (ndarray of int, LinearOracle)
-    bound : int
-        No fewer clusters hold all rows that can be served.
-    settled : bool
-        Whether it is known which rows can be served.
+    lots : list of (ndarray of int, oracle)
+    worth : ndarray of shape (n_rows,)
+        What rows are worth where no cluster is worth more than one: to hold some rows
+        takes at least as many clusters as these are worth together.
 
     References
     ----------
@@ -41,17 +40,9 @@ def generated(lots, outcomes, pattern, meter):
        problems, including cutting stock problems. Operations Research, 38(5),
        922-923. doi:10.1287/opre.38.5.922
     """
-    lots, settled = _with_singles(lots, outcomes, pattern, meter)
-    if not lots or not settled:
-        return lots, min(1, len(lots)), settled
     held = np.unique(np.concatenate([rows for rows, _ in lots]))
-    pricings = [
-        _pricing(some[np.isin(some, held)], oracle, pattern)
-        for some, oracle in outcomes
-        if np.isin(some, held).any()
-    ]
     known = {rows.tobytes() for rows, _ in lots}
-    bound, begin = 1.0, meter.left
+    proved, begin = np.zeros(len(pattern)), meter.left
     while not meter.expired:
         if begin is not None and meter.left < KEPT * begin:
             break
@@ -63,24 +54,24 @@ def generated(lots, outcomes, pattern, meter):
             found, value = pricing.best(worth, meter)
             most = max(most, value)
             new += [(rows, pricing.oracle) for rows in found]
-        if np.isfinite(most):
-            bound = max(bound, worth.sum() / most)
+        if worth.sum() / most > proved.sum():
+            proved = worth / most
         new = [(rows, o) for rows, o in new if rows.tobytes() not in known]
         if not new:
             break
         known |= {rows.tobytes() for rows, _ in new}
         lots = lots + new
-    return lots, int(np.ceil(bound - BETTER)), True
+    return lots, proved
 
 
-def _pricing(rows, oracle, pattern):
+def pricing_of(rows, oracle, pattern):
     """Return what finds the clusters that are worth most."""
-    if len(rows) <= MOST_POINTS and oracle.alike(rows, pattern):
+    if len(rows) <= MOST_ROWS and oracle.alike(rows, pattern):
         return DearClusters(rows, oracle, pattern)
     return Pricing(rows, oracle, pattern)
 
 
-def _with_singles(lots, outcomes, pattern, meter):
+def with_singles(lots, outcomes, pattern, meter):
     """Return lots that hold all rows that can be served, and whether all were tried."""
     lots, held = list(lots), np.zeros(len(pattern), dtype=bool)
     for rows, _ in lots:

@@ -7,8 +7,9 @@ import numpy as np
 from skcf.group._agreements import MOST_WORK, agreements, n_agreements
 from skcf.group._clusters import TooManyClusters, closed_clusters, undominated
 from skcf.group._cover import bound_of, fewest, greedily, membership, prices
+from skcf.group._dear_clusters import MOST_ROWS, DearClusters
 from skcf.group._family import BELIEVED, LAWFUL, UNLAWFUL, Family
-from skcf.group._generation import generated
+from skcf.group._generation import generated, pricing_of, with_singles
 
 ROOM = 1e-6
 # More closed clusters than these are listed by sets of features, where these are few.
@@ -49,6 +50,11 @@ class Cover:
     bound: int
     settled: bool
 
+    @property
+    def held(self):
+        """The rows that the lots hold."""
+        return _held(self.lots) if self.lots else np.zeros(0, dtype=np.intp)
+
 
 def fewest_changes(pattern, outcomes, most, cap, meter):
     """Return the Cover with the fewest shared changes.
@@ -69,35 +75,28 @@ def fewest_changes(pattern, outcomes, most, cap, meter):
     families, complete = _families(_few, *limits)
     if complete:
         return _settled(families, meter)
-    if not all(oracle.quick for _, oracle in outcomes):
+    quick = all(oracle.quick for _, oracle in outcomes)
+    alike = quick and all(family.alike for family in families)
+    small = all(len(rows) <= MOST_ROWS for rows, _ in outcomes)
+    known = []
+    if alike:
+        known.append(_made(families, outcomes, pattern, expired, meter, prove=False))
+    elif small:
+        known.append(_imagined(outcomes, pattern, meter, prove=False))
+    if not known or len(known[0].lots) > known[0].bound:
         families, complete = _families(_many, *limits)
-        cover = _settled(families, meter)
-        return cover if complete else Cover(cover.lots, min(1, cover.bound), False)
-    made = None
-    if all(family.alike for family in families):
-        made = _made(families, outcomes, pattern, expired, meter, prove=False)
-        if len(made.lots) <= made.bound:
-            return made
-    families, complete = _families(_many, *limits)
-    if not complete:
-        return _made(families, outcomes, pattern, expired, meter, prove=True)
-    listed = _settled(families, meter)
-    if made is None:
-        return listed
-    # Either may have been cut off by time.
-    fewer = listed if len(listed.lots) < len(made.lots) and listed.settled else made
-    return replace(fewer, bound=max(listed.bound, made.bound))
-
-
-def _made(families, outcomes, pattern, expired, meter, prove):
-    """Return the Cover by clusters that are made one by one."""
-    lots = _lawful_lots(families, expired)
-    lots, least, settled = generated(lots, outcomes, pattern, meter)
-    if not lots:
-        return Cover([], 0, settled)
-    sets, held = _sets(_table(lots, families))
-    chosen, _ = fewest(sets, len(held), meter.left, prove=prove)
-    return Cover([lots[c] for c in chosen], min(least, len(chosen)), settled)
+        if complete:
+            known.append(_settled(families, meter))
+        elif quick:
+            known.append(_made(families, outcomes, pattern, expired, meter, prove=True))
+        elif small:
+            known.append(_imagined(outcomes, pattern, meter, prove=True))
+        else:
+            known.append(replace(_settled(families, meter), bound=1, settled=False))
+    # Each may have been cut off by time.
+    best = min(known, key=lambda c: (-len(c.held), len(c.lots)))
+    settled = any(c.settled for c in known)
+    return replace(best, bound=max(c.bound for c in known), settled=settled)
 
 
 def assigned(lots, pattern, costs):
@@ -145,7 +144,9 @@ def _families(listed, pattern, outcomes, most, cap, expired):
             members, differ = members[kept], differ[kept]
         table = np.zeros((len(members), len(pattern)), dtype=bool)
         table[:, rows] = members
-        families.append(Family(rows, oracle, pattern, table, differ))
+        families.append(
+            Family(rows, oracle, pattern, table, differ, listed=oracle.quick)
+        )
     return families, complete
 
 
@@ -196,7 +197,64 @@ def _closed(mine, rows, oracle, most, cap, expired):
 # -- the cover ------------------------------------------------------------------------
 
 
-def _settled(families, meter):
+def _made(families, outcomes, pattern, expired, meter, prove):
+    """Return the Cover by clusters that are made one by one."""
+    lots = _lawful_lots(families, expired)
+    lots, settled = with_singles(lots, outcomes, pattern, meter)
+    if not lots:
+        return Cover([], 0, settled)
+    held = _held(lots)
+    pricings = [
+        pricing_of(some[np.isin(some, held)], oracle, pattern)
+        for some, oracle in outcomes
+        if np.isin(some, held).any()
+    ]
+    lots, worth = generated(lots, pricings, pattern, meter)
+    sets = [np.searchsorted(held, rows) for rows, _ in lots]
+    chosen, _ = fewest(sets, len(held), meter.left, prove=prove)
+    return Cover([lots[c] for c in chosen], _whole(worth[held].sum()), settled)
+
+
+def _imagined(outcomes, pattern, meter, prove):
+    """Return the Cover by clusters that are made as if the model had no say.
+
+    Their bound holds under any model. The model is asked about those that are taken.
+    """
+    families = []
+    for rows, oracle in outcomes:
+        single = _points(pattern, rows)
+        differ = np.zeros((len(single), pattern.shape[1]), dtype=bool)
+        families.append(Family(rows, oracle, pattern, single, differ, listed=False))
+    live = np.unique(np.concatenate([rows for rows, _ in outcomes]))
+    while True:
+        lots, pricings = [], []
+        for family in families:
+            some, oracle = family.rows[np.isin(family.rows, live)], family.oracle
+            if len(some):
+                single = _points(pattern, some)
+                lots += [(np.flatnonzero(line), oracle) for line in single]
+                pricings.append(DearClusters(some, oracle, pattern, asked=False))
+        lots, worth = generated(lots, pricings, pattern, meter)
+        for family in families:
+            mine = [lot for lot in lots if lot[1] is family.oracle]
+            family.believe(_table(mine, families))
+        cover = _settled(families, meter, prove)
+        held = cover.held
+        if not cover.settled or len(held) in (0, len(live)):
+            return replace(cover, bound=_whole(worth[held].sum()))
+        # Rows that nothing serves have no part in the bound.
+        live = held
+
+
+def _points(pattern, rows):
+    """Return the clusters of equal rows among some, as bools over all rows."""
+    _, kind = np.unique(pattern[rows], axis=0, return_inverse=True)
+    out = np.zeros((kind.max() + 1, len(pattern)), dtype=bool)
+    out[kind.ravel(), rows] = True
+    return out
+
+
+def _settled(families, meter, prove=True):
     """Return the Cover: clusters that it takes are asked until all are lawful."""
     while True:
         for family in families:
@@ -208,7 +266,7 @@ def _settled(families, meter):
         chosen, least = fewest(sets, len(held), prove=False)
         if _asked(families, where[chosen], meter):
             continue
-        if len(chosen) > least and not meter.expired:
+        if prove and len(chosen) > least and not meter.expired:
             chosen, least = fewest(sets, len(held), meter.left)
             if _asked(families, where[chosen], meter):
                 continue
@@ -262,10 +320,18 @@ def _known(families, sets, held):
     worth = prices(holds)
     share = bound_of(worth, holds) / max(worth.sum(), ROOM)
     # Of the other rows it is not known whether they can be served.
-    bound = share * worth[np.isin(held, served)].sum()
-    bound = max(1, int(np.ceil(bound - ROOM)))
+    bound = _whole(share * worth[np.isin(held, served)].sum())
     lots = [lots[c] for c in greedily(membership(mine, len(served)))]
-    return Cover(lots, min(bound, len(lots)), len(served) == len(held))
+    return Cover(lots, bound, len(served) == len(held))
+
+
+def _whole(bound):
+    return max(1, int(np.ceil(bound - ROOM)))
+
+
+def _held(lots):
+    """Return the rows that lots hold."""
+    return np.unique(np.concatenate([rows for rows, _ in lots]))
 
 
 def _lawful_lots(families, expired):

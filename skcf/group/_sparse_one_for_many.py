@@ -44,8 +44,8 @@ class SparseOneForManyExplainer(GroupExplainer):
         alone take bins: under others rows have to become one point.
 
     max_clusters : int, default=200_000
-        The most clusters to list. Beyond, clusters are generated one by one (linear
-        models; under others the result is not proved). That may take long: set
+        The most clusters to list. Beyond, the answer is made of clusters that were
+        generated one by one, and may not be proved. That may take long: set
         `time_limit`.
 
     target, threshold, constraints, cost, categorical_features, resolution : object
@@ -85,20 +85,27 @@ class SparseOneForManyExplainer(GroupExplainer):
 
     Notes
     -----
-    The problem is that of [1]_; the method is another one. All clusters that are closed
+    The problem is that of [1]_; the method is another one. Clusters that are closed
     (they hold every row that agrees where their members do) are listed from the bottom
-    up, which is possible because a larger cluster forces more changes; one set cover
-    follows. Where that runs to its end the number of clusters is proved to be the
-    least. Where `max_clusters` or half of the time is reached first, columns are
-    generated as in [1]_, with a pricing program that is linear: the features that a
-    cluster changes are free, and on all others its rows agree. `lower_bound` is then
-    the bound of that linear program [2]_, rounded up, and `optimal` says whether the
-    cover of the clusters that were generated meets it. The change of each chosen
-    cluster is the cheapest for its rows, for linear models among at most 32 values a
-    feature; the choice among covers of equal size is not optimised. Whether a cluster
-    has a shared change is added up for linear models; for trees and networks an exact
-    search of the model is asked, with the features on which the rows differ free and at
-    most so many others changed.
+    up, or by the sets of features off which rows agree where there are fewer of these.
+    One set cover follows. Where the list is complete the number of clusters is proved
+    to be the least.
+
+    Before long lists are made, clusters are generated as in [1]_. What the rows are
+    worth in the linear program of the cover prices them, and a branch and bound finds
+    the clusters that are worth most; where what flips one row of a cluster does not
+    flip all of them, a linear mixed-integer program does. `lower_bound` is the bound of
+    the linear program [2]_, rounded up, and `optimal` says whether the cover meets it.
+
+    Whether a cluster has a shared change is added up for linear models. For trees and
+    networks an exact search of the model is asked, with the features on which the rows
+    differ free and at most so many others changed, and only about clusters that a cover
+    would take. Where no list is complete their bound is that of the rows alone, for
+    which every point is in the target.
+
+    The change of each chosen cluster is the cheapest for its rows, for linear models
+    among at most 32 values a feature; the choice among covers of equal size is not
+    optimised.
 
     References
     ----------

@@ -71,3 +71,28 @@ def test_more_clusters_than_are_listed_one_by_one(kind, rising):
     assert len(explained.row) == n_served and explained.optimal.all()
     told = explained.counterfactuals
     assert ((told != rows[explained.row]).sum(axis=1) <= 5).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("rising", [[], [1, 2]], ids=["free", "rules"])
+def test_bound_and_cover_of_clusters_that_are_made_one_by_one(kind, rising):
+    random = np.random.default_rng(1)
+    X = random.integers(0, 2, size=(300, 8)).astype(float)
+    y = (X @ random.normal(size=8) + random.normal(size=300) > 0.5).astype(int)
+    model = MODELS[kind].fit(X, y)
+    rows = X[model.predict(X) == 0][:16]
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model),
+        max_features=3,
+        target=1,
+        max_clusters=1,
+        constraints=[increasing(j) for j in rising],
+    ).fit(X)
+    explained = explainer.explain(rows)
+    k, n_served = fewest_of_all_points(model.predict, rows, 3, rising)
+    told = explained.details
+    assert 1 < told.lower_bound <= k <= told.n_clusters <= k + 1
+    assert explained.optimal.all() == (told.n_clusters == told.lower_bound)
+    assert len(explained.row) == n_served
+    assert (explained.status == "infeasible").sum() == len(rows) - n_served
