@@ -18,7 +18,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcf._mip._relu import ReluSolver
+from skcf._mip._network import NetworkSolver
 from skcf._model import Goal
 from skcf.costs import Cost
 from skcf.tabular import NearestUnlikeExplainer
@@ -45,7 +45,7 @@ def main():
                 FrozenEstimator(model), cost=cost, resolution=None
             ).fit(X)
             parts = [getattr(explainer, f"_{n}") for n in ("model", "space", "rules")]
-            solver = ReluSolver(*parts, explainer._cost)
+            solver = NetworkSolver(*parts, explainer._cost)
             rows.append({"network": sizes, "cost": name, **measured(solver, model, X)})
             print(rows[-1], flush=True)
     report("relu", rows)
