@@ -3,12 +3,13 @@
     SKCF_DATA=folder python benchmarks/limit.py
 
 The whole time of a transform over the time that the pipeline itself takes to score the
-same distinct candidates in one batch. Below 1, searching costs less than scoring. The
-queries and the answers are put through the pipeline on top of that, to judge them.
+same distinct candidates in one batch, in seconds of the processor. Below 1, searching
+costs less than scoring. The queries and the answers are put through the pipeline on top
+of that, to judge them.
 """
 
 import numpy as np
-from _common import ADULT_RULES, adult, pipeline, report, seconds
+from _common import ADULT_RULES, adult, cpu_seconds, pipeline, report
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -50,10 +51,10 @@ def models():
 
 def ratio_of(name, explainer, fitted, queries):
     """Return a line of the table."""
-    search, _ = seconds(lambda: explainer.transform(queries))
+    search, _ = cpu_seconds(lambda: explainer.transform(queries))
     table = candidates_of(explainer, queries)
     ask = getattr(fitted, explainer._model.method)
-    score, _ = seconds(lambda: ask(table))
+    score, _ = cpu_seconds(lambda: ask(table))
     return {
         "model": name,
         "queries": len(queries),

@@ -11,7 +11,6 @@ from skcf._search._problem import Pool, top_in_row
 from skcf._space import PAD, Candidates
 
 N_ROUNDS = 10
-PATIENCE = 2
 N_SCORED = 50
 N_PARENTS = 8
 N_BEAM = 16
@@ -76,33 +75,22 @@ def explore(problem, pool):
     the most to hope for: the chance to be valid times the cost saved. How far the
     guesses of a round were off, on average, corrects those of the next.
     """
-    explorer, live = _Explorer(problem), pool
-    idle = np.zeros(len(problem), dtype=np.intp)
+    explorer, lots = _Explorer(problem), [pool]
+    live = pool
     for _ in range(N_ROUNDS):
         if problem.meter.expired:
             break
+        # What is dearer than the best one is of no use, nor will it be.
+        live = live.take(live.cost <= problem.least_cost(live)[live.row])
         found = explorer.round(live)
-        pool = Pool.concat([pool, found])
-        idle[problem.least_cost(found) < explorer.bound] = -1
-        idle += 1
+        lots.append(found)
         # A query without a new candidate would not get one in the next round either.
         more = np.zeros(len(problem), dtype=bool)
         more[found.row] = True
-        more &= idle < PATIENCE + _n_changed_at_best(problem, pool)
         if not more.any():
             break
-        live = pool.take(more[pool.row])
-    return pool
-
-
-def _n_changed_at_best(problem, pool):
-    """Return how many changes the cheapest valid candidate of each query makes."""
-    best = np.flatnonzero(
-        pool.valid & (pool.cost <= problem.least_cost(pool)[pool.row])
-    )
-    out = np.zeros(len(problem), dtype=np.intp)
-    np.maximum.at(out, pool.row[best], pool.cands.take(best).n_changed)
-    return out
+        live = Pool.concat([live.take(more[live.row]), found.take(more[found.row])])
+    return Pool.concat(lots)
 
 
 class _Explorer:

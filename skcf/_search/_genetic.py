@@ -186,6 +186,7 @@ class GeneticSearch:
         """Return what is bred from a population."""
         best = self.problem.best_of_each(pool)
         parents = best if self.mutate == "best" else pool
+        parents = parents.take(parents.cost < self._bound[parents.row])
         return Brood.concat(
             [
                 self._mutate(parents, self.m_init if self._helped else self.m_mut),
@@ -218,8 +219,10 @@ class GeneticSearch:
         who, which = np.nonzero(drawn != PAD)
         whose, ids = at[who], drawn[who, which]
         rows = parents.row[whose]
-        guess = self._strength(pool)[whose] + problem.effects.of(rows, ids)
         cost = pool.cost[whose] + problem.own_cost(rows, ids)
+        near = np.flatnonzero(cost < self._bound[rows])
+        whose, ids, rows, cost = whose[near], ids[near], rows[near], cost[near]
+        guess = self._strength(pool)[whose] + problem.effects.of(rows, ids)
         order = self._promising(rows, cost, guess)
         order = order[np.argsort(whose[order], kind="stable")]
         whose, ids = whose[order], ids[order]
