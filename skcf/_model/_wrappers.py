@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from skcf._model._dense import read_layers, shares
+from skcf._model._merged import mean_of, sigmoid_of
 from skcf._model._read_trees import read_trees
 
 
@@ -155,7 +156,22 @@ def _read_calibrated(estimator, method, steps):
             bounded=response == "predict_proba",
         )
         members.append(Formula([member], function))
-    return Formula(members, _mean)
+    merged = _sigmoid(estimator.calibrated_classifiers_, members)
+    return Formula(members, _mean) if merged is None else merged
+
+
+def _sigmoid(parts, members):
+    """Return the Leaf of one classifier of two classes behind a sigmoid, or None."""
+    part, (member, *_) = parts[0], members[0].members
+    two = len(part.classes) == len(part.estimator.classes_) == 2
+    if len(parts) > 1 or part.method != "sigmoid" or not two:
+        return None
+    if not isinstance(member, Leaf):
+        return None
+    # The probability is expit(-(a_ score + b_)).
+    slope, offset = -part.calibrators[0].a_, -part.calibrators[0].b_
+    kernel = sigmoid_of(member.kernel, slope, offset)
+    return kernel and Leaf(member.name, member.steps, kernel)
 
 
 def _calibrated(scores, calibrators, place, n_classes, temperature, bounded):
@@ -213,7 +229,13 @@ def _read_voting(estimator, method, steps):
     weights = estimator._weights_not_none
     weights = None if weights is None else np.asarray(weights, dtype=np.float64)
     function = partial(_weighted_mean, weights=weights)
-    return _read_members(estimator.estimators_, method, steps, function)
+    read = _read_members(estimator.estimators_, method, steps, function)
+    if read is None or any(leaf.steps != steps for leaf in read.leaves):
+        return read
+    if not all(isinstance(member, Leaf) for member in read.members):
+        return read
+    kernel = mean_of([leaf.kernel for leaf in read.leaves], weights)
+    return Leaf(type(estimator).__name__, steps, kernel) if kernel else read
 
 
 def _weighted_mean(parts, weights):
