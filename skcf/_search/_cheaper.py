@@ -49,14 +49,15 @@ def _listed(part, r, most, room):
 
 
 @jit
-def cheaper_values(lists, rows, groups, limit, most, cells, group, ruler):
+def cheaper_values(lists, rows, groups, limit, longest, most, cells, group, ruler):
     """Return (position, value, cost) of values that cost less than a limit.
 
     Those of group ``groups[i]`` that query ``rows[i]`` may take, in the order of the
-    list; of a longer list `most` values, evenly thinned, are looked at.
+    list; of a longer list `most` values, evenly thinned, are looked at. No list is
+    longer than `longest`.
     """
     who, ids, cost = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    room = np.empty(_longest(lists, rows, groups), np.int64)
+    room = np.empty(longest, np.int64)
     n, held, part = 0, -1, part_of(lists, 0)
     for i in range(len(rows)):
         r = rows[i]
@@ -71,15 +72,6 @@ def cheaper_values(lists, rows, groups, limit, most, cells, group, ruler):
             who[n], ids[n], cost[n] = i, v, c
             n += 1
     return who[:n].copy(), ids[:n].copy(), cost[:n].copy()
-
-
-@jit
-def _longest(lists, rows, groups):
-    """Return the length of the longest of some lists."""
-    out = 0
-    for i in range(len(rows)):
-        out = max(out, count_of(part_of(lists, groups[i]), rows[i]))
-    return out
 
 
 @jit
@@ -107,14 +99,14 @@ def _ascending(keys):
 
 
 @jit
-def nearer_values(lists, rows, groups, limit, n_even, cells, group, ruler):
+def nearer_values(lists, rows, groups, limit, longest, n_even, cells, group, ruler):
     """Return (position, value) of some values that cost less than a limit.
 
     All of them where there are few; else every so many-th by cost, `n_even` of them,
     and some that lie ever closer to the limit.
     """
     who, ids = np.empty(64, np.int64), np.empty(64, np.int64)
-    room = np.empty(_longest(lists, rows, groups), np.int64)
+    room = np.empty(longest, np.int64)
     cost = np.empty(len(room))
     n, held, part = 0, -1, part_of(lists, 0)
     for i in range(len(rows)):

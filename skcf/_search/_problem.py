@@ -137,8 +137,9 @@ class Problem:
         Those of group ``groups[i]`` that query ``rows[i]`` may take; of a longer list
         `most` values, evenly thinned, are looked at.
         """
-        lists = self.ground.lists
-        return cheaper_values(lists, rows, groups, limit, most, *self._priced)
+        lists, longest = self.ground.lists, int(self.ground.count.max(initial=0))
+        args = lists, rows, groups, limit, longest, most
+        return cheaper_values(*args, *self._priced)
 
     def nearer(self, rows, groups, limit, n_even):
         """Return (position, value) of some of the values that cost less than a limit.
@@ -146,8 +147,12 @@ class Problem:
         All where there are few; else `n_even` evenly spaced ones by cost, and some that
         lie ever closer to the limit.
         """
-        lists = self.ground.lists
-        return nearer_values(lists, rows, groups, limit, n_even, *self._priced)
+        lists, longest = self.ground.lists, int(self.ground.count.max(initial=0))
+        # Group by group, so that each is looked up once.
+        order = np.argsort(groups, kind="stable")
+        args = lists, rows[order], groups[order], limit[order], longest, n_even
+        at, ids = nearer_values(*args, *self._priced)
+        return order[at], ids
 
     def unseen(self, cands):
         """Return the positions of candidates not scored before, each once."""
