@@ -39,7 +39,7 @@ BRIEF = {"epochs": 3, "batch_size": 10, "n_samples": 10, "n_steps": 2}
 
 SHAP = []
 if find_spec("shap"):
-    few = {"n_background": 3, "n_permutations": 1}
+    few = {"n_background": 1, "n_permutations": 1}
     SHAP = [SHAPOrderExplainer(LogisticRegression(), **few)]
 
 NOT_GENERATED = [
@@ -75,7 +75,7 @@ def explainers(**search):
         CERTIFAIExplainer(LogisticRegression(), q=20, max_generations=3),
         SimCFExplainer(LogisticRegression()),
         GreedyExplainer(LogisticRegression()),
-        DiverseExplainer(LogisticRegression(), q=20, max_generations=1),
+        DiverseExplainer(LogisticRegression(), q=5, max_generations=0),
         *SHAP,
         OptimalExplainer(DecisionTreeClassifier(random_state=0)),
         PrototypeExplainer(LogisticRegression(), max_prototypes=1),

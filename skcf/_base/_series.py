@@ -151,13 +151,18 @@ class SeriesExplainer(ModelExplainer):
 
     def _written(self, query):
         """Return a function that rounds codes to the dtype of what is emitted."""
-        space = self._space
+        space, row = self._space, np.zeros(1, dtype=np.intp)
 
-        def written(codes):
-            row = np.zeros(1, dtype=np.intp)
+        def asked(codes):
             return space.encode(space.emit(query.X, row, codes[None]))[0]
 
-        return written
+        # What becomes of a third tells the precision of each column.
+        third = np.full(query.state.codes.shape[1], 1 / 3)
+        told, single = asked(third), third.astype(np.float32)
+        narrow = told != third
+        if (narrow & (told != single)).any():
+            return asked
+        return lambda codes: np.where(narrow, codes.astype(np.float32), codes)
 
     def _answers(self, query, rows, row, codes, k, **extra):
         """Return Answers of candidates in order of preference, equal ones once."""
