@@ -120,7 +120,7 @@ class LayeredSolver:
         """Return what `_next` does, for one alternative; only below the cost `top`."""
         if any(len(p) == 0 for p in case.pieces):
             return None, np.inf, True
-        quick = None if case.home else self._closed_form(case, rows)
+        quick = None if case.excluded else self._closed_form(case, rows)
         if quick is not None:
             return quick
         return self._by_program(case, rows, turn, top)

@@ -50,7 +50,7 @@ class Numbers:
         tied = any(p.rule != case.lifted for p in (*rules.joint, *rules.facts))
         if c.l0 or c.linf or not c.l2 or limit < len(case.pieces) or tied:
             return None
-        if rows.nu is not None or case.home or getattr(cost, "causal", ()):
+        if rows.nu is not None or case.excluded or getattr(cost, "causal", ()):
             return None
         first, own = solver.inputs.own(case.encoded)
         columns, low, high, slopes = [], [], [], []

@@ -23,9 +23,10 @@ class OptimalExplainer(TabularExplainer):
     An ensemble of trees is constant on boxes between its thresholds, so that the
     cheapest point of each box is known and the boxes can be searched as a finite set.
     A branch and bound search over linear relaxations does that for one row after
-    another. Linear models have closed forms, and networks of rectified linear units
-    are mixed-integer programs. The search ends with the cheapest of all
-    counterfactuals that keep the rules, or with a proof that there is none at all.
+    another. Linear models have closed forms; networks of rectified linear units are
+    mixed-integer programs, or searched unit by unit. The search ends with the cheapest
+    of all counterfactuals that keep the rules, or with a proof that there is none at
+    all.
 
     Read more in the :ref:`User Guide <optimal>`.
 
@@ -35,15 +36,17 @@ class OptimalExplainer(TabularExplainer):
         Classifier or regressor to explain. It is cloned and fitted in `fit`; pass a
         fitted one as ``FrozenEstimator(model)``. It has to be a tree or an ensemble of
         trees of scikit-learn, XGBoost or LightGBM, a linear model, or a network of
-        rectified linear units; before it there may be steps that encode column by
-        column, in a Pipeline or a ColumnTransformer.
+        rectified linear units; or a soft vote of trees, or one of these calibrated by
+        one sigmoid. Before it there may be steps that encode column by column, in a
+        Pipeline or a ColumnTransformer.
 
     target : "opposite", label, (low, high) or array-like, default="opposite"
         What a row is to become: any class but the one predicted, a class, or for a
         regressor a closed interval (None for an open end).
 
     threshold : float in (0, 1], default=None
-        The least probability of the target, on top of being predicted in it.
+        The least probability of the target, on top of being predicted in it. For linear
+        models and networks of more than two classes the target has to be a class.
 
     constraints : rule, str or list of these, default=()
         What may change, and how; see :mod:`skcf.constraints`.
@@ -116,8 +119,8 @@ class OptimalExplainer(TabularExplainer):
     all features that the first one changes, and so on: one that only adds a change to
     another is no alternative.
 
-    An answer over trees is cheapest up to a difference of 5e-10; one that the solver of
-    mixed-integer programs proved, up to a relative one of 1e-6.
+    An answer over trees is cheapest up to a difference of 5e-10; one over a network, or
+    that the solver of mixed-integer programs proved, up to a relative one of 1e-6.
 
     References
     ----------
