@@ -8,8 +8,8 @@ from skcf._mip._adapter import Mip
 
 # What sums of rounded numbers may be off by.
 ROOM = 1e-6
-# How often the local search takes a set out.
-N_SWAPS = 4000
+# How often the local search takes a set out, for a look and for the best.
+N_SWAPS = 1000, 4000
 # The local search holds a table of sets by rows; larger ones are left to the program.
 MAX_TABLE = 100_000_000
 
@@ -42,7 +42,7 @@ def fewest(members, n_rows, time_limit=None, prove=True):
     worth = prices(holds)
     value = bound_of(worth, holds)
     least = max(1, int(np.ceil(value - ROOM)))
-    chosen = _swapped(holds, greedily(holds), least)
+    chosen = _swapped(holds, greedily(holds), least, N_SWAPS[int(prove)])
     if not prove or len(chosen) <= least:
         return chosen, min(least, len(chosen))
     # A set that is worth so little is in no cover that is smaller.
@@ -112,7 +112,7 @@ def _smaller(holds, size, time_limit):
     return chosen, bound
 
 
-def _swapped(holds, chosen, least):
+def _swapped(holds, chosen, least, n_swaps):
     """Return a cover that is no larger, by taking sets out and putting others in.
 
     A set is taken out and the rows that are open then are covered again; rows that are
@@ -135,7 +135,7 @@ def _swapped(holds, chosen, least):
     random, taken, best = np.random.default_rng(0), list(chosen), chosen
     times, weight = table[:, taken].sum(axis=1), np.ones(n_rows)
     stamp, last = np.zeros(n_sets), -1
-    for step in range(N_SWAPS):
+    for step in range(n_swaps):
         while (times > 0).all():
             best = np.array(taken, dtype=np.intp)
             if len(best) <= least:

@@ -72,10 +72,10 @@ class ExactOracle:
         """Tell whether some shared change flips all of some rows."""
         return self._asked(rows, differ, None) is not None
 
-    def cheapest(self, rows, differ, costs):
+    def cheapest(self, rows, differ, costs, seconds=None):
         """Return the shared change of least total cost, value numbers or -1."""
         rows = np.asarray(rows, dtype=np.intp)
-        if not self.problem.meter.expired:
+        if seconds is None or seconds > 0:
             change = self._asked(rows, differ, costs)
             if change is not None:
                 return change

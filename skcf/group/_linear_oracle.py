@@ -105,14 +105,39 @@ class LinearOracle:
             return True
         return self._solve(rows, forced, None) is not None
 
-    def cheapest(self, rows, differ, costs):
+    def cheapest(self, rows, differ, costs, seconds=None):
         """Return the shared change of least total cost, value numbers or -1.
 
-        `costs` has the total cost for these rows of every value of every feature.
+        `costs` has the total cost for these rows of every value of every feature. It is
+        the cheapest one that was found in so many seconds.
         """
         rows = np.asarray(rows, dtype=np.intp)
         forced = differ | self.must[rows].any(axis=0)
-        return self._solve(rows, forced, costs)
+        change = None
+        if seconds is None or seconds > 0:
+            change = self._solve(rows, forced, costs, seconds)
+        if change is None:
+            change = self._strongest(rows, forced)
+        return self._solve(rows, forced, None) if change is None else change
+
+    def _strongest(self, rows, forced):
+        """Return the change that gains most of one score, None if it is too little."""
+        if self.short.shape[1] > 1:
+            return None
+        change = np.full(len(forced), -1, dtype=np.intp)
+        least = np.full(len(forced), -np.inf)
+        for j, (ok, score) in enumerate(zip(self.allowed, self.scores, strict=True)):
+            values = np.flatnonzero(ok[rows].all(axis=0))
+            if len(values):
+                change[j] = values[score[values, 0].argmax()]
+                least[j] = score[change[j], 0] - self.own[rows, j, 0].max()
+        order = np.lexsort((-least, ~forced))[: max(self.most, 0)]
+        taken = order[forced[order] | (least[order] > 0)]
+        change[np.setdiff1d(np.arange(len(forced)), taken)] = -1
+        put = np.flatnonzero(change >= 0)
+        gain = sum(self.scores[j][change[j], 0] - self.own[rows, j, 0] for j in put)
+        enough = (gain >= self.short[rows, 0]).all()
+        return change if enough and (change[forced] >= 0).all() else None
 
     def _shared_gain(self, rows):
         """Return what rows gain from the best values that all of them may take."""
@@ -124,7 +149,7 @@ class LinearOracle:
         ]
         return np.stack(best) - self.own[rows]
 
-    def _solve(self, rows, forced, costs):
+    def _solve(self, rows, forced, costs, seconds=None):
         """Solve the choice of features and values as a small integer program."""
         choice = [np.flatnonzero(ok[rows].all(axis=0)) for ok in self.allowed]
         if costs is None and self.scores[0].shape[1] == 1:
@@ -154,7 +179,7 @@ class LinearOracle:
                     for t, a in zip(take[j], values, strict=True)
                 )
             )
-        outcome = mip.solve()
+        outcome = mip.solve(time_limit=seconds)
         if outcome.values is None:
             return None
         out = np.full(len(forced), -1, dtype=np.intp)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skcf._model import Meter
 from skcf.group._agreements import MOST_WORK, agreements, n_agreements
 from skcf.group._clusters import TooManyClusters, closed_clusters, undominated
 from skcf.group._cover import bound_of, fewest, greedily, membership, prices
@@ -14,6 +15,8 @@ from skcf.group._generation import generated, pricing_of, with_singles
 ROOM = 1e-6
 # More closed clusters than these are listed by sets of features, where these are few.
 FEW_CLUSTERS = 2000
+# The share of the time in which clusters are looked for.
+SEARCHED = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,7 @@ def fewest_changes(pattern, outcomes, most, cap, meter):
         The most features of a change, and the most clusters.
     meter : Meter
     """
+    meter = _part(meter)
     expired = _half_expired(meter)
     limits = pattern, outcomes, most, cap, expired
     families, complete = _families(_few, *limits)
@@ -99,34 +103,35 @@ def fewest_changes(pattern, outcomes, most, cap, meter):
     return replace(best, bound=max(c.bound for c in known), settled=settled)
 
 
-def assigned(lots, pattern, costs):
+def assigned(lots, pattern, costs, meter):
     """Return the Shared changes of lots: a row takes the one cheapest for it.
 
     `costs` takes rows and returns for each feature the cost of each value, summed over
     the rows.
     """
-    if not lots:
-        return []
-    price = np.full((len(lots), len(pattern)), np.inf)
-    changes = [_cheapest(rows, oracle, pattern, costs) for rows, oracle in lots]
-    for c, ((rows, _), change) in enumerate(zip(lots, changes, strict=True)):
+    price, changes = np.full((len(lots), len(pattern)), np.inf), []
+    for c, (rows, oracle) in enumerate(lots):
+        # Half of the time is for the clusters that rows leave.
+        seconds = None if meter.left is None else meter.left / 2 / (len(lots) - c)
+        changes.append(_cheapest(rows, oracle, pattern, costs, seconds))
         for i in rows:
             own = costs([i])
-            price[c, i] = sum(own[g][v] for g, v in enumerate(change) if v >= 0)
-    taken = price.argmin(axis=0)
+            price[c, i] = sum(own[g][v] for g, v in enumerate(changes[c]) if v >= 0)
+    taken = price.argmin(axis=0) if lots else []
     shared = []
     for c, (rows, oracle) in enumerate(lots):
         mine = rows[taken[rows] == c]
         if len(mine) < len(rows) and len(mine):
-            changes[c] = _cheapest(mine, oracle, pattern, costs)
+            seconds = None if meter.left is None else meter.left / (len(lots) - c)
+            changes[c] = _cheapest(mine, oracle, pattern, costs, seconds)
         if len(mine):
             shared.append(Shared(mine, changes[c]))
     return shared
 
 
-def _cheapest(rows, oracle, pattern, costs):
+def _cheapest(rows, oracle, pattern, costs, seconds):
     differ = (pattern[rows] != pattern[rows[0]]).any(axis=0)
-    return oracle.cheapest(rows, differ, costs(rows))
+    return oracle.cheapest(rows, differ, costs(rows), seconds)
 
 
 # -- the clusters ---------------------------------------------------------------------
@@ -312,6 +317,11 @@ def _asked(families, chosen, meter):
 
 def _known(families, sets, held):
     """Return the Cover by clusters that are known to be lawful, when time is up."""
+    for family in families:
+        if family.oracle.quick:
+            # What serves equal rows is known soon.
+            for c in np.flatnonzero(~family.differ.any(axis=1)):
+                family.ask(c)
     lots = _lawful_lots(families, lambda: True)
     if not lots:
         return Cover([], 0, False)
@@ -351,6 +361,13 @@ def _table(lots, families):
     for line, (rows, _) in zip(table, lots, strict=True):
         line[rows] = True
     return table
+
+
+def _part(meter):
+    """Return a Meter of most of the time: the rest is for the changes themselves."""
+    if meter.left is None:
+        return meter
+    return Meter(meter.deadline - (1 - SEARCHED) * meter.left)
 
 
 def _half_expired(meter):

@@ -282,7 +282,9 @@ class SparseOneForManyExplainer(GroupExplainer):
         def costs(some):
             return [cost[some].sum(axis=0) for cost in table]
 
-        shared = assigned(cover.lots, pattern, costs)
+        shared = assigned(cover.lots, pattern, costs, meter)
+        if not served and meter.left is not None:
+            problem.cut[np.delete(rows, cover.held)] = True
         bound = min(cover.bound if sure else 1, len(shared))
         answers = self._answers_of(problem, rows, menu, shared, served)
         proved = served and bound == len(shared)

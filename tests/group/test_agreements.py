@@ -22,7 +22,7 @@ def by_trial(pattern, most):
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 6), st.integers(1, 7))
 def test_agreements_of_all_sets_of_features(seed, n, p, most):
     random = np.random.default_rng(seed)

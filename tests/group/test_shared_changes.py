@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
@@ -16,7 +16,6 @@ from skcf.group import SparseOneForManyExplainer
 MODELS = {
     "linear": LogisticRegression(),
     "forest": RandomForestClassifier(6, max_depth=4, random_state=0),
-    "boosting": GradientBoostingClassifier(n_estimators=6, random_state=0),
     "network": MLPClassifier((4,), solver="lbfgs", max_iter=60, random_state=0),
 }
 

@@ -342,3 +342,24 @@ def test_generated_clusters_equal_those_that_are_listed(n_bins):
     assert made.details.lower_bound <= k <= made.details.n_clusters <= k + 1
     assert made.details.lower_bound >= k - 1 > 1
     assert (model.predict(made.counterfactuals) == 1).all()
+
+
+def test_time_that_runs_out_is_told():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 12)).round(2)
+    y = (X.sum(axis=1) > 0).astype(int)
+    model = LogisticRegression().fit(X, y)
+    rows = X[model.predict(X) == 0][:40]
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model), max_features=6, target=1, n_bins=2, time_limit=0.5
+    ).fit(X)
+    explained = explainer.explain(rows)
+    assert set(explained.status) <= {"found", "budget"} and len(explained.row)
+    assert (model.predict(explained.counterfactuals) == 1).all()
+    bound = explained.details.lower_bound
+    assert bound <= explained.details.n_clusters
+    # With time the bound holds still.
+    explainer.set_params(time_limit=2)
+    more = explainer.explain(rows).details
+    assert len(explained.row) < len(rows) or bound <= more.n_clusters
+    assert more.lower_bound <= more.n_clusters <= len(rows)
