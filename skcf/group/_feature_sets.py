@@ -6,6 +6,8 @@ from itertools import count, product
 
 import numpy as np
 
+from skcf._mip._adapter import Mip
+
 N_HALVINGS = 60
 MAX_COMBINATIONS = 256
 
@@ -39,10 +41,19 @@ class Moves:
         """Number of features."""
         return self.gain.shape[1]
 
-    def combinations(self, features):
-        """Return how many combinations of listed options a set of features has."""
-        sizes = [self.listed[f][0].shape[1] for f in self.listed if features[f]]
-        return int(np.prod(sizes)) if sizes else 1
+    @property
+    def many(self):
+        """Whether listed options have too many combinations to try them all."""
+        sizes = [gains.shape[1] for gains, _ in self.listed.values()]
+        return float(np.prod(sizes, dtype=np.float64)) > MAX_COMBINATIONS
+
+    @property
+    def most(self):
+        """What each feature gains each row at most, of shape (n_rows, n_features)."""
+        out = self.gain * self.cap
+        for f, (gains, costs) in self.listed.items():
+            out[:, f] = np.where(np.isfinite(costs), gains, 0.0).max(axis=1)
+        return out
 
     def least(self, features):
         """Return what each row pays at least if only `features` may change.
@@ -145,6 +156,36 @@ class FeatureSet:
     features: np.ndarray | None
     total: float
     bound: float
+
+
+def can_serve(moves, n_served, most, seconds=None):
+    """Tell whether some set of at most `most` features may gain what is needed.
+
+    Costs aside, a row needs that the gains of a set add up: a small covering problem.
+    False only where that is proved.
+
+    Parameters
+    ----------
+    moves : Moves
+    n_served, most : int
+        How many rows have to be served, and by how many features.
+    seconds : float, default=None
+    """
+    gain, need = np.maximum(moves.most, 0.0), moves.need
+    size = np.maximum(np.abs(need), 1e-12)
+    mip = Mip()
+    taken = [mip.binary("taken") for _ in range(moves.n_features)]
+    out = []
+    for row, least in zip(gain / size[:, None], need / size, strict=True):
+        if least > 0:
+            out.append(mip.binary("out") if n_served < len(need) else mip.total([]))
+            # What is less than needed by no more than rounding may do.
+            pairs = [*zip(taken, row, strict=True), (out[-1], 1.0)]
+            mip.require(mip.total(pairs) >= 1.0 - 1e-9)
+    mip.require(mip.total([(o, 1.0) for o in out]) <= float(len(need) - n_served))
+    mip.require(mip.total([(t, 1.0) for t in taken]) <= float(most))
+    mip.minimize(mip.total([(t, 1.0) for t in taken]))
+    return mip.solve(time_limit=seconds).status != "infeasible"
 
 
 def total_of(cost, n_served, weight):

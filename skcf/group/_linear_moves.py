@@ -5,7 +5,7 @@ import numpy as np
 from skcf._mip._goal_rows import goal_rows
 from skcf._mip._linear import LinearSolver
 from skcf._mip._variables import MAX_STEPS
-from skcf.group._feature_sets import MAX_COMBINATIONS, Moves
+from skcf.group._feature_sets import Moves
 
 MAX_OPTIONS = 8
 
@@ -46,8 +46,6 @@ def moves_of(solver, x, encoded, goals):
             listed.setdefault(g, [None] * n)[i] = options
     sign = out.pop("sign")
     moves = Moves(need, **out, listed=_padded(listed, n))
-    if moves.combinations(np.ones(p, dtype=bool)) > MAX_COMBINATIONS:
-        return None
     return moves, Writer(solver.space, sign, listed)
 
 

@@ -9,10 +9,10 @@ from skcf._mip._queries import confirmed, solve_queries
 from skcf._mip._tree_solver import TreeSolver
 from skcf.constraints import fixed
 from skcf.constraints._rule_set import RuleSet
-from skcf.group._feature_sets import best_set
+from skcf.group._feature_sets import best_set, can_serve
 from skcf.group._joint_blocks import check_goals
 from skcf.group._linear_moves import moves_of
-from skcf.group._linked import LinkedRows
+from skcf.group._linked import ALONE, LinkedRows
 from skcf.group._priced_sets import PricedSets
 from skcf.group._priced_trees import PricedTrees
 
@@ -82,6 +82,13 @@ def by_feature_sets(group, solver, price, most):
     if read is None:
         return None
     moves, writer = read
+    if moves.many:
+        # Which features suffice is found out all the same.
+        seconds = group.problem.meter.left
+        seconds = None if seconds is None else ALONE * seconds
+        if most is None or can_serve(moves, group.n_served, most, seconds):
+            return None
+        return GroupAnswer.nothing(group.x, np.inf)
     best = best_set(
         moves,
         group.weight,

@@ -220,3 +220,30 @@ def test_what_cannot_be_solved_is_refused():
     with pytest.raises(ValueError, match="name the class"):
         explainer.explain(X[three == 1][:3])
     assert len(explainer.explain(X[three == 1][:3], target=2).row)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_too_few_of_many_listed_features_are_refuted(seed):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 2, size=(200, 11)).astype(float)
+    X[:2] = [[0.0] * 11, [1.0] * 11]
+    score = X @ random.normal(size=11) - 1.0
+    model = LogisticRegression().fit(X, score > np.median(score))
+    rows = X[~model.predict(X)][:6]
+    gain = np.where(model.coef_[0] > 0, 1 - rows, rows) * np.abs(model.coef_[0])
+    need = -model.decision_function(rows)
+    fewest = min(
+        k
+        for k in range(12)
+        for some in combinations(range(11), k)
+        if (gain[:, list(some)].sum(axis=1) > need).all()
+    )
+    explainer = OneForOneExplainer(FrozenEstimator(model), target=True).fit(X)
+    for most in (fewest, fewest - 1):
+        explainer.set_params(max_features=most)
+        explained = explainer.explain(rows)
+        if most < fewest:
+            assert (explained.status == "infeasible").all()
+        else:
+            assert len(explained.row) == 6
+            assert len(explained.details.features) == fewest
