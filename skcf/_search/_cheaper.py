@@ -8,25 +8,28 @@ from skcf.constraints._lists import all_of, count_of, nth_of, part_of
 
 
 @jit
-def _price(r, v, cells, group, ruler):
-    """Return the cost of a value as the only change of query `r`."""
+def _prices(r, ids, cells, group, ruler, out):
+    """Write the costs of values of one group as the only changes of query `r`."""
     x, ptr, col, code = cells
     scale, weight, norms = ruler
-    d, g = 0.0, 0.0
-    for c in range(ptr[v], ptr[v + 1]):
-        one = cells_of(col[c], x[r, col[c]], code[c], scale)
-        d, g = max(d, one[0]), max(g, one[1])
-    w = weight[group[v]]
-    total = 0.0
-    if norms[0] != 0:
-        total += norms[0] * (w if d > 0 else 0.0)
-    if norms[1] != 0:
-        total += norms[1] * (w * g)
-    if norms[2] != 0:
-        total += norms[2] * (w * (g * g))
-    if norms[3] != 0:
-        total += norms[3] * (w * g)
-    return total
+    l0, l1, l2, linf = norms
+    if not len(ids):
+        return
+    w = weight[group[ids[0]]]
+    width = ptr[ids[0] + 1] - ptr[ids[0]]
+    for k in range(len(ids)):
+        first, d, g = ptr[ids[k]], 0.0, 0.0
+        for c in range(first, first + width):
+            one = cells_of(col[c], x[r, col[c]], code[c], scale)
+            d, g = max(d, one[0]), max(g, one[1])
+        total = l1 * (w * g) if l1 != 0 else 0.0
+        if l0 != 0 and d > 0:
+            total += l0 * w
+        if l2 != 0:
+            total += l2 * (w * (g * g))
+        if linf != 0:
+            total += linf * (w * g)
+        out[k] = total
 
 
 @jit
@@ -57,19 +60,20 @@ def cheaper_values(lists, rows, groups, limit, longest, most, cells, group, rule
     longer than `longest`.
     """
     who, ids, cost = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    room = np.empty(longest, np.int64)
+    room, price = np.empty(longest, np.int64), np.empty(longest)
     n, held, part = 0, -1, part_of(lists, 0)
     for i in range(len(rows)):
         r = rows[i]
         if groups[i] != held:
             part, held = part_of(lists, groups[i]), groups[i]
-        for v in _listed(part, r, most, room):
-            c = _price(r, v, cells, group, ruler)
-            if not c < limit[i]:
+        some = _listed(part, r, most, room)
+        _prices(r, some, cells, group, ruler, price)
+        for k in range(len(some)):
+            if not price[k] < limit[i]:
                 continue
             if n == len(who):
                 who, ids, cost = _longer(who, n), _longer(ids, n), _longer(cost, n)
-            who[n], ids[n], cost[n] = i, v, c
+            who[n], ids[n], cost[n] = i, some[k], price[k]
             n += 1
     return who[:n].copy(), ids[:n].copy(), cost[:n].copy()
 
@@ -107,17 +111,17 @@ def nearer_values(lists, rows, groups, limit, longest, n_even, cells, group, rul
     """
     who, ids = np.empty(64, np.int64), np.empty(64, np.int64)
     room = np.empty(longest, np.int64)
-    cost = np.empty(len(room))
+    price, cost = np.empty(longest), np.empty(longest)
     n, held, part = 0, -1, part_of(lists, 0)
     for i in range(len(rows)):
         r = rows[i]
         if groups[i] != held:
             part, held = part_of(lists, groups[i]), groups[i]
-        near = 0
-        for v in _listed(part, r, len(room), room):
-            c = _price(r, v, cells, group, ruler)
-            if c < limit[i]:
-                room[near], cost[near] = v, -c
+        near, some = 0, _listed(part, r, longest, room)
+        _prices(r, some, cells, group, ruler, price)
+        for k in range(len(some)):
+            if price[k] < limit[i]:
+                room[near], cost[near] = some[k], -price[k]
                 near += 1
         order = _ascending(cost[:near])
         even = max(near // n_even, 1)
