@@ -103,6 +103,8 @@ class LinearOracle:
         alike = (gain[:, ~forced] == gain[:1, ~forced]).all()
         if gain.shape[2] == 1 and alike:
             return True
+        if self._strongest(rows, forced) is not None:
+            return True
         return self._solve(rows, forced, None) is not None
 
     def cheapest(self, rows, differ, costs, seconds=None):
@@ -121,22 +123,29 @@ class LinearOracle:
         return self._solve(rows, forced, None) if change is None else change
 
     def _strongest(self, rows, forced):
-        """Return the change that gains most of one score, None if it is too little."""
-        if self.short.shape[1] > 1:
-            return None
+        """Return a change that gains much, None if it is too little for some row.
+
+        With one score it gains most. Of several the one that rows lack most counts
+        most, and there may be another change.
+        """
+        lack = np.maximum(self.short[rows], 0.0).max(axis=0)
+        weight = lack / lack.sum() if lack.any() else np.ones(len(lack))
         change = np.full(len(forced), -1, dtype=np.intp)
         least = np.full(len(forced), -np.inf)
         for j, (ok, score) in enumerate(zip(self.allowed, self.scores, strict=True)):
             values = np.flatnonzero(ok[rows].all(axis=0))
             if len(values):
-                change[j] = values[score[values, 0].argmax()]
-                least[j] = score[change[j], 0] - self.own[rows, j, 0].max()
-        order = np.lexsort((-least, ~forced))[: max(self.most, 0)]
+                total = score[values] @ weight
+                change[j] = values[total.argmax()]
+                least[j] = total.max() - (self.own[rows, j] @ weight).max()
+        order = np.lexsort((-least, ~forced))[: self.most]
         taken = order[forced[order] | (least[order] > 0)]
         change[np.setdiff1d(np.arange(len(forced)), taken)] = -1
         put = np.flatnonzero(change >= 0)
-        gain = sum(self.scores[j][change[j], 0] - self.own[rows, j, 0] for j in put)
-        enough = (gain >= self.short[rows, 0]).all()
+        gain = np.zeros_like(self.short[rows])
+        for j in put:
+            gain += self.scores[j][change[j]] - self.own[rows, j]
+        enough = (gain >= self.short[rows]).all()
         return change if enough and (change[forced] >= 0).all() else None
 
     def _shared_gain(self, rows):
@@ -192,13 +201,19 @@ class LinearOracle:
     def _worth(self, j, values, cost):
         """Return the values of a feature that are worth a look, not too many.
 
-        With one score these are the values that gain more than all cheaper ones.
+        Another one costs no less than some value that gains no less of every score.
         """
-        if self.scores[j].shape[1] == 1 and len(values):
-            gain = self.scores[j][values, 0]
-            order = np.lexsort((-gain, cost[values]))
-            top = np.maximum.accumulate(gain[order])
-            values = values[order[np.diff(top, prepend=-np.inf) > 0]]
+        if len(values):
+            score = self.scores[j][values]
+            order = np.lexsort((*-score.T[::-1], cost[values]))
+            values, score = values[order], score[order]
+            top = np.maximum.accumulate(score, axis=0)
+            # What exceeds all cheaper values in some score stays in any case.
+            kept = (score[1:] > top[:-1]).any(axis=1)
+            kept = np.append(True, kept)
+            for i in np.flatnonzero(~kept) if score.shape[1] > 1 else ():
+                kept[i] = not (score[:i] >= score[i]).all(axis=1).any()
+            values = values[kept]
         if len(values) > MAX_OPTIONS:
             at = np.linspace(0, len(values) - 1, MAX_OPTIONS)
             values = values[np.unique(at.round().astype(np.intp))]
