@@ -233,13 +233,17 @@ class PricedSets:
 
     def _proved(self, prices, inside, outside):
         """Return the bound at some prices, and decide features by it, in place."""
-        values = np.empty(len(self.rows))
-        for s, row in enumerate(self.rows):
-            way, values[s] = row.best(prices[s], ~outside, self.deadline)
-            self.master.add(s, way)
-        bound = self.master.bound(values, prices, inside, outside)
-        if bound >= self.cutoff:
-            return bound
+        master, allowed = self.master, ~outside
+        pairs = list(zip(self.rows, prices, strict=True))
+        values = np.array([row.floor(price, allowed) for row, price in pairs])
+        known = [master.cheapest(s, price, allowed) for s, price in enumerate(prices)]
+        # The rows of which least is known come first: often they are enough.
+        for s in np.argsort(values - known, kind="stable"):
+            way, values[s] = self.rows[s].best(prices[s], allowed, self.deadline)
+            master.add(s, way)
+            bound = master.bound(values, prices, inside, outside)
+            if bound >= self.cutoff:
+                return bound
         open_, never, always = np.flatnonzero(~inside & ~outside), [], []
         for j in open_:
             one = self._one(j)

@@ -96,11 +96,10 @@ class PricedTrees:
             What may change.
         deadline : float, default=None
         """
-        floor = 0.0
         for known in self._known:
             if known.answers(price, allowed):
                 return known.way, known.value
-            floor = max(floor, known.bound(price, allowed))
+        floor = self.floor(price, allowed)
         if np.isposinf(floor):
             return None, floor
         searches = self._searches(price, allowed, deadline)
@@ -116,6 +115,10 @@ class PricedTrees:
         if done:
             self._known.append(_Known(price, allowed, way, bound))
         return way, bound
+
+    def floor(self, price, allowed):
+        """Return what earlier searches prove that no way falls below."""
+        return max((k.bound(price, allowed) for k in self._known), default=0.0)
 
     def _searches(self, price, allowed, deadline):
         """Return a search for each alternative of the target, with a first point."""
