@@ -9,7 +9,7 @@ from skcf._search._problem import Pool, rank_by
 from skcf._space import PAD
 
 N_BEAM = 5
-N_SHRUNK = 3
+N_SHRUNK = 2
 # The search for rows for which a policy finds nothing.
 GENETIC = {
     "q": 100,

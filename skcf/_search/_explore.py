@@ -67,7 +67,7 @@ class Options:
     size: np.ndarray
 
 
-def explore(problem, pool):
+def explore(problem, pool, n_rounds=N_ROUNDS):
     """Return a pool with candidates added that combine what is known of values.
 
     Each round fits the gains of values to all that was scored, composes candidates
@@ -77,7 +77,7 @@ def explore(problem, pool):
     """
     explorer, lots = _Explorer(problem), [pool]
     live = pool
-    for _ in range(N_ROUNDS):
+    for _ in range(n_rounds):
         if problem.meter.expired:
             break
         # What is dearer than the best one is of no use, nor will it be.

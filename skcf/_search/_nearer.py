@@ -17,6 +17,8 @@ from skcf._search._single import single_changes
 from skcf._space import Candidates
 
 N_FINISHED = 3
+# A policy has looked at more before than a genetic search has.
+N_ROUNDS = 5
 N_SHRUNK = 12
 N_SETS = 60
 N_SHORT = 200
@@ -76,7 +78,8 @@ def _finished(problem, pool, rows, worth):
     the best of several changes.
     """
     bound = problem.least_cost(worth(pool))
-    pool = explore(problem, single_changes(problem, pool, rows, bound))
+    pool = single_changes(problem, pool, rows, bound)
+    pool = explore(problem, pool, N_ROUNDS)
     best = shrink(problem, pool, 1)
     rest = problem.best_of_each(worth(pool.take(pool.valid)))
     known, kind = change_sets(problem, best.cands, rest.cands)
