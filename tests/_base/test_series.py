@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -49,3 +50,34 @@ def test_targets_are_taken_by_row():
     train = explainer.estimator_.predict(X)
     for i, at in zip(explanation.row, explanation.details.prototypes, strict=True):
         assert (train[at] == i % 2).all()
+
+
+@pytest.mark.parametrize(
+    "train, query",
+    [
+        ("float64", "float64"),
+        ("float32", "float32"),
+        ("float64", "float32"),
+        ("float32", "float64"),
+        (["float32", "float64"] * 2, ["float32", "float64"] * 2),
+        ("int64", "int64"),
+        ("float64", "float16"),
+    ],
+)
+@pytest.mark.parametrize("frame", [False, True])
+def test_codes_are_rounded_as_they_are_emitted(train, query, frame):
+    def cast(rows, dtypes):
+        if not frame:
+            return (10 * rows).astype(np.dtype(np.atleast_1d(dtypes)[0]))
+        names = list("abcd")
+        table = pd.DataFrame(10 * rows, columns=names)
+        kinds = [dtypes] * 4 if isinstance(dtypes, str) else dtypes
+        return table.astype(dict(zip(names, kinds, strict=True)))
+
+    explainer = PrototypeExplainer(LogisticRegression()).fit(cast(X, train), y)
+    rows = cast(X[:1], query)
+    space = explainer._space
+    written = explainer._written(explainer._open(rows, None))
+    for codes in np.random.default_rng(1).normal(size=(5, 4)):
+        emitted = space.emit(rows, np.zeros(1, dtype=np.intp), codes[None])
+        np.testing.assert_array_equal(written(codes), space.encode(emitted)[0])
