@@ -10,6 +10,7 @@ from skcf._mip._tree_solver import TreeSolver
 from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
+from skcf.group._dear_clusters import warm_up
 from skcf.group._exact_oracle import wanted_goals
 from skcf.group._layer_oracle import LayerOracle, ListedReluSolver
 from skcf.group._linear_oracle import LinearOracle
@@ -211,6 +212,7 @@ class SparseOneForManyExplainer(GroupExplainer):
             )
         self._check_rules(self._rules)
         self._exact = None if is_linear(self._model) else self._solver()
+        warm_up()
         self._edges = {}
         if self.n_bins is not None:
             codes = self._space.encode(X)
