@@ -139,13 +139,14 @@ def undominated(members):
     often = members.sum(axis=0)
     # A set that contains another one contains its rarest row.
     rarest = np.where(members, often, len(members) + 1).argmin(axis=1)
-    table = members.astype(np.float32)
     for row in np.unique(rarest[kept]):
         mine = np.flatnonzero(kept & (rarest == row))
         others = np.flatnonzero(members[:, row])
+        table = members[others].astype(np.float32)
         for k in range(0, len(mine), BLOCK):
             some = mine[k : k + BLOCK]
-            within = table[some] @ table[others].T == size[some, None]
+            joint = members[some].astype(np.float32) @ table.T
+            within = joint == size[some, None]
             larger = size[others] > size[some, None]
             larger |= (size[others] == size[some, None]) & (others < some[:, None])
             kept[some] = ~(within & larger).any(axis=1)
