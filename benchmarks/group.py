@@ -132,7 +132,8 @@ def trees():
     model = RandomForestClassifier(100, max_depth=3, random_state=0).fit(X, y)
     rows = X[model.predict(X) == 0]
     lines = []
-    for size in (5, 10):
+    # Twice the time for five rows, whose proof is wanted, on a machine that is shared.
+    for size, limit in ((5, 120), (10, 60)):
         for price in (0.0, 0.2):
             explainer = OneForOneExplainer(
                 FrozenEstimator(model),
@@ -140,11 +141,12 @@ def trees():
                 cost=SQUARES,
                 resolution=None,
                 group_sparsity=price,
-                time_limit=60,
+                time_limit=limit,
             ).fit(X)
-            begin = time.perf_counter()
+            begin, cpu = time.perf_counter(), time.process_time()
             found = explainer.explain(rows[:size])
             seconds = time.perf_counter() - begin
+            cpu = time.process_time() - cpu
             told = found.details
             n = len(told.features)
             total = told.objective + (0.2 * n if price == 0 else 0.0)
@@ -158,6 +160,7 @@ def trees():
                     "objective": f"{total:.4f}",
                     "lower_bound": f"{bound:.4f}",
                     "seconds": seconds,
+                    "cpu_seconds": cpu,
                 }
             )
     report("group_trees", lines)

@@ -1,7 +1,7 @@
 """One program for the rows of a group that share features, or keep their distances."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -52,6 +52,15 @@ class JointProgram:
         Numbers of which more than their cost matters.
     scored : bool, default=False
         Whether the probabilities of the targets matter.
+    deadline : float, default=None
+        By ``time.monotonic``; it may also end the making of the program.
+
+    Attributes
+    ----------
+    impossible : bool
+        Whether some row has no point at all.
+    made : bool
+        Whether it can be solved. If it is not impossible, the time was up before.
     """
 
     def __init__(
@@ -67,19 +76,24 @@ class JointProgram:
         tops=None,
         linked=(),
         scored=False,
+        deadline=None,
     ):
         self.solver, self.x, self.weight = solver, x, weight
+        self.deadline = deadline
         self.mip, self.ties, self.blocks = Mip(), [], []
         optional = n_served is not None and n_served < len(x)
         tops = np.full(len(x), np.inf) if tops is None else tops
-        made, self.touched = block_of(solver), []
+        made, self.touched, self.impossible = block_of(solver), [], False
         for *part, top in zip(x, encoded, goals, tops, strict=True):
+            if _expired(deadline):
+                break
             block = made(solver, self.mip, *part, optional, top, linked, scored)
             self.impossible = block.impossible
             if self.impossible:
                 break
             self.blocks.append(block)
-        if self.impossible:
+        self.made = len(self.blocks) == len(x)
+        if not self.made:
             return
         if optional:
             out = self.mip.total([(b.out, 1.0) for b in self.blocks])
@@ -162,7 +176,7 @@ class JointProgram:
             self.mip.require(self.mip.total(pairs) <= 0)
         return apart
 
-    def solve(self, confirm, deadline=None, top=np.inf):
+    def solve(self, confirm, top=np.inf):
         """Return the Joint answer.
 
         Parameters
@@ -170,18 +184,19 @@ class JointProgram:
         confirm : callable
             Takes positions of rows and their codes, returns which ones the model
             accepts.
-        deadline : float, default=None
         top : float, default=inf
             Only what costs less is wanted.
         """
         nothing = Joint(None, np.zeros(len(self.x), dtype=bool), np.inf, np.inf)
-        if self.impossible:
-            return nothing
+        if not self.made:
+            return nothing if self.impossible else replace(nothing, bound=-np.inf)
         bound, best = -np.inf, nothing
         for _ in range(MAX_ROUNDS):
             cutoff = min(top, best.total)
             cutoff = cutoff - 0.5 * GAP * abs(cutoff) if np.isfinite(cutoff) else None
-            said = self.mip.solve(time_limit=_left(deadline), gap=GAP, cutoff=cutoff)
+            said = self.mip.solve(
+                time_limit=_left(self.deadline), gap=GAP, cutoff=cutoff
+            )
             if said.status == "infeasible":
                 return best if best.codes is not None else nothing
             if not np.isnan(said.bound):
@@ -193,7 +208,7 @@ class JointProgram:
                 break
             answer, moved = self._looked_at(said.values, confirm)
             if answer is None and moved:
-                answer = self._polished(said.values, confirm, deadline)
+                answer = self._polished(said.values, confirm)
             if answer is not None and answer.total < best.total:
                 best = answer
             close = np.isfinite(best.total)
@@ -210,11 +225,11 @@ class JointProgram:
         lawful = not refused and all(tie.holds(values) for tie in self.ties)
         return answer if lawful else None, bool(any(moved) or refused)
 
-    def _polished(self, values, confirm, deadline):
+    def _polished(self, values, confirm):
         """Return the best answer with the integers of some values, None if none is."""
         fixed, best = values, None
         for _ in range(MAX_ROUNDS):
-            said = self.mip.solve(time_limit=_left(deadline), fixed=fixed)
+            said = self.mip.solve(time_limit=_left(self.deadline), fixed=fixed)
             if said.values is None:
                 break
             answer, moved = self._looked_at(said.values, confirm)
@@ -244,6 +259,11 @@ class JointProgram:
         same = (codes == x) | (np.isnan(codes) & np.isnan(x))
         groups = self.blocks[0].program.space.groups
         return sum(bool((~same[:, list(g)]).any()) for g in groups)
+
+
+def _expired(deadline):
+    """Tell whether the time is up."""
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def _left(deadline):

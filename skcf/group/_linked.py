@@ -14,6 +14,8 @@ from skcf.group._joint import JointProgram
 
 # How much more than alone the rows may pay together, as parts of that.
 SLACKS = 0.05, 0.2, 0.8, 3.2
+# What all rows are moved by, as parts of what one of them changes.
+STEPS = 0.6, 0.8, 1.0, 1.25, 1.5, 2.0
 # The part of the time that the rows alone may take.
 ALONE = 0.3
 PROVED = 1e-6
@@ -183,7 +185,27 @@ class LinkedRows:
             # What all become the same is never farther apart than before.
             for one in codes:
                 self._offer(np.tile(one, (len(group.x), 1)))
+            for i, one in enumerate(codes):
+                for part in STEPS:
+                    self._offer(self._shifted(i, one, part))
         return floors
+
+    def _shifted(self, i, one, part):
+        """Return all rows with a part of what row `i` changes, which keeps distances.
+
+        What is beyond the range of a column ends there; other than numbers all rows
+        take the value of that row.
+        """
+        x, space, rules = self.group.x, self.joint.space, self.joint.rules
+        out = x.copy()
+        for j, column in enumerate(space.columns):
+            if one[j] == x[i, j] or np.isnan(one[j]):
+                continue
+            out[:, j] = one[j]
+            if space.numeric[j] and not np.isnan(x[:, j]).any():
+                moved = x[:, j] + part * (one[j] - x[i, j])
+                out[:, j] = np.clip(column.snap(moved), rules.low[j], rules.high[j])
+        return out
 
     def _solved(self, problem):
         """Return (floors, codes or None) of the rows alone."""
@@ -232,7 +254,7 @@ class LinkedRows:
     def _within(self, tops, least_beyond):
         """Solve the program of rows that cost at most `tops`."""
         group, links, space = self.group, self.links, self.joint.space
-        n = len(group.x)
+        n, deadline = len(group.x), group.problem.meter.deadline
         program = JointProgram(
             self.joint,
             group.x,
@@ -245,8 +267,9 @@ class LinkedRows:
             tops,
             links.linked(space),
             links.mean_threshold is not None,
+            deadline,
         )
-        if not program.impossible:
+        if program.made:
             for i in range(n if links.lipschitz is not None else 0):
                 for k in range(i + 1, n):
                     apart = distance(self.joint, group.x[i], group.x[k])
@@ -257,8 +280,7 @@ class LinkedRows:
                 program.keep_mean(g, low, high)
             if links.mean_threshold is not None:
                 program.keep_probable(links.mean_threshold)
-        deadline = group.problem.meter.deadline
-        found = program.solve(self._confirm, deadline, self.total)
+        found = program.solve(self._confirm, self.total)
         if found.codes is not None and found.total < self.total:
             self.total, self.codes = found.total, found.codes
             self.served = found.served
