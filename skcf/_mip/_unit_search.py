@@ -248,7 +248,7 @@ class UnitSearch:
     def _close(self, bound, low, high, steps):
         """Make an answer of a node without a unit left that matters."""
         goal = self.case.goal
-        self._try(self._onto(steps))
+        self._try(self._onto(steps, 0.0))
         for margin in margins_of(goal)[1:]:
             if bound < self._cut and not self.case.expired:
                 rows = goal_rows(self.solver.model, goal, margin)[self.case.which]
@@ -256,7 +256,7 @@ class UnitSearch:
                 said = self.relaxation.solve(
                     low[None], high[None], 2.0, np.ones(1, dtype=bool), more
                 )
-                self._try(self._onto(said.steps[0] * self.unit))
+                self._try(self._onto(said.steps[0] * self.unit, more))
         if bound < self._cut:
             self.left_open = min(self.left_open, bound)
 
@@ -273,11 +273,11 @@ class UnitSearch:
         if cost < self.best and self.solver._accepted(self.case, codes):
             self.codes, self.best = codes, cost
 
-    def _onto(self, steps):
-        """Return steps that make up for the last digits of the target."""
+    def _onto(self, steps, more):
+        """Return steps that make up for the last digits of the target, and `more`."""
         net = self.numbers.net
         for _ in range(3):
-            lack = net.shortage(steps)
+            lack = net.shortage(steps) + more
             row = int(lack.argmax())
             if not 0.0 < lack[row] < 1e-5:
                 break
