@@ -19,6 +19,8 @@ from skcf.costs import Cost, check_cost
 from skcf.exceptions import UnsupportedConstraintError
 
 MAX_DIAGNOSED = 100
+# So many rows fill a call of the model; more of them do not fit in the cache.
+MAX_BLOCK = 512
 
 
 class TabularExplainer(ModelExplainer):
@@ -282,7 +284,7 @@ class TabularExplainer(ModelExplainer):
     def _block_size(self):
         values = self._space.values
         per_row = 2**18 + 16 * values.n_observed
-        return int(np.clip(2**30 // per_row, 1, 4096))
+        return int(np.clip(2**30 // per_row, 1, MAX_BLOCK))
 
 
 def _check_distance(distance):
