@@ -31,13 +31,13 @@ def move_together(problem, pool, *, n_steps, radius, min_radius):
     ranges of the columns) that halve from `radius` down to `min_radius`, and moves to
     the cheapest that keeps the target and the rules. The points of four steps are tried
     together. Candidates with one changed number stay as they are, and so do those that
-    four steps brought no nearer by more than a hundredth of their cost.
+    four steps brought no nearer by more than a hundredth of their distance.
     """
     radii = radius * 0.5 ** np.arange(1 + int(np.ceil(np.log2(radius / min_radius))))
     numeric = np.append(_numeric(problem), False)
     patience = _Patience()
     for turn in range(0, n_steps, N_TOGETHER):
-        idle = patience.idle(_set_keys(problem, pool.cands), pool.cost)
+        idle = patience.idle(_set_keys(problem, pool.cands), _distances(problem, pool))
         moves = numeric[pool.cands.groups(problem.values)].sum(axis=1) > 1
         moves &= idle == 0
         if not moves.any() or problem.meter.expired:
@@ -55,24 +55,32 @@ def move_together(problem, pool, *, n_steps, radius, min_radius):
     return pool
 
 
+def _distances(problem, pool):
+    """Return how far candidates are, whatever their number of changes costs."""
+    if problem.ruler is None:
+        return pool.cost
+    codes = pool.cands.codes(problem.x, problem.values)
+    return problem.ruler.rows(problem.x[pool.row], codes)
+
+
 class _Patience:
-    """How long it is since change sets got cheaper by more than a hundredth."""
+    """How long it is since change sets came nearer by more than a hundredth."""
 
     def __init__(self):
         self._key, self._turns = np.empty(0, np.uint64), np.empty(0, np.intp)
-        self._cost = np.empty(0)
+        self._best = np.empty(0)
 
-    def idle(self, key, cost):
-        """Return for how many calls each set was at about its cost."""
+    def idle(self, key, distance):
+        """Return for how many calls each set was at about its distance."""
         order = np.argsort(key)
-        key, cost = key[order], cost[order]
-        turns, best = np.zeros(len(key), np.intp), cost.copy()
+        key, distance = key[order], distance[order]
+        turns, best = np.zeros(len(key), np.intp), distance.copy()
         if len(self._key):
             at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
-            near = cost >= (1 - GAIN) * self._cost[at]
+            near = distance >= (1 - GAIN) * self._best[at]
             same = near & (self._key[at] == key)
-            turns[same], best[same] = self._turns[at[same]] + 1, self._cost[at[same]]
-        self._key, self._turns, self._cost = key, turns, best
+            turns[same], best[same] = self._turns[at[same]] + 1, self._best[at[same]]
+        self._key, self._turns, self._best = key, turns, best
         out = np.empty(len(key), np.intp)
         out[order] = turns
         return out
