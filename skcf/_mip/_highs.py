@@ -50,7 +50,9 @@ def new_highs():
             highs = _in_silence(highspy.Highs)
             _greeted = True
     highs.setOptionValue("output_flag", False)
-    # Rows of an explainer are spread over jobs; a solver takes one of them.
+    # Rows of an explainer are spread over jobs; a solver takes one of them. The option
+    # "threads" stays as it is: HiGHS does not solve with another number than that of
+    # the first solve of the process.
     highs.setOptionValue("parallel", "off")
     return highs
 

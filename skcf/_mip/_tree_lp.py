@@ -251,7 +251,6 @@ class Relaxation:
         self.highs = new_highs()
         for name, value in (
             ("presolve", "off"),
-            ("threads", 1),
             ("dual_feasibility_tolerance", 1e-9),
         ):
             self.highs.setOptionValue(name, value)

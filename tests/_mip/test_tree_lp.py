@@ -1,6 +1,8 @@
+import highspy
 import numpy as np
 import pytest
 
+from skcf._mip._adapter import Mip
 from skcf._mip._tree_kernels import fix
 from skcf._mip._tree_lp import Relaxation
 from tests._mip.random_cells import (
@@ -73,3 +75,20 @@ def test_a_fixed_point_has_its_own_cost_as_the_value(seed):
         lower = relaxation.lower(dual, only, live)[0]
         np.testing.assert_allclose(lower, all_costs(cells, point[None])[0], atol=1e-7)
         np.testing.assert_allclose(relaxation.share[point], 1.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_what_solved_before_in_the_process_makes_no_difference(threads):
+    # HiGHS solves with the number of threads of the first solve, or not at all.
+    highspy.Highs.resetGlobalScheduler(True)
+    other = highspy.Highs()
+    other.setOptionValue("output_flag", False)
+    other.setOptionValue("threads", threads)
+    other.addVars(1, np.zeros(1), np.ones(1))
+    assert other.run() == highspy.HighsStatus.kOk
+    _, relaxation, alive, live = prepared(0)
+    assert relaxation.solve(alive, live, 1e6)
+    mip = Mip()
+    x = mip.variable("x", 0, 5, integer=True)
+    mip.minimize(-x)
+    assert mip.solve().objective == -5
