@@ -76,15 +76,23 @@ class _Asked:
 
 def confirmed(problem, who, codes):
     """Return which rows of codes the model says are in the target of a query."""
-    model, goal = problem.model, problem.goal.take(who)
     table = problem.space.decode(codes, problem.table, who)
-    prediction = model.predict(table)
+    return verdict(problem.model, table, problem.meter)(problem.goal.take(who))
+
+
+def verdict(model, table, meter):
+    """Return a function that tells which rows of a table the model puts in a goal."""
+    said = model.predict(table)
+    place = said.astype(np.float64) if model.regression else model.positions(said)
     scores, probability = model.output(table)
     for _ in range(2):
-        problem.meter.add(len(codes))
-    if model.regression:
-        place = prediction.astype(np.float64)
-    else:
-        place = model.positions(prediction)
-    clear = model.passes(model.margin(scores, probability, goal))
-    return clear & goal.reached(place, probability)
+        meter.add(len(place))
+
+    def reached(goal):
+        chance = probability
+        if chance is None and goal.nu is not None:
+            chance = model.probability(table)
+        clear = model.passes(model.margin(scores, chance, goal))
+        return clear & goal.reached(place, chance)
+
+    return reached

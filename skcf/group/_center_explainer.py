@@ -6,6 +6,7 @@ from sklearn.utils import Bunch
 from skcf._base import Answers, GroupExplainer
 from skcf._index import TrainingRows
 from skcf._mip._families import check_target
+from skcf._mip._queries import verdict
 from skcf._model._trees import FlatTrees
 from skcf.exceptions import UnsupportedConstraintError
 from skcf.group._centers import (
@@ -169,23 +170,11 @@ class CenterExplainer(GroupExplainer):
 
     def _inside(self, group, codes):
         """Return which points are in the target of each row, by the model."""
-        model, n = self._model, len(group.x)
-        table = self._space.decode(codes)
-        said = model.predict(table)
-        group.meter.add(len(codes))
-        if not model.regression:
-            said = model.positions(said)
-        scores, probability = model.output(table)
-        group.meter.add(len(codes))
-        if probability is None and group.goal.nu is not None:
-            probability = model.probability(table)
-        out = np.zeros((n, len(codes)), dtype=bool)
+        reached = verdict(self._model, self._space.decode(codes), group.meter)
+        out = np.zeros((len(group.x), len(codes)), dtype=bool)
         for kind in np.unique(group.kind):
             at = np.flatnonzero(group.kind == kind)
-            goal = group.goal.take(np.full(len(codes), at[0]))
-            ok = goal.reached(said, probability)
-            ok &= model.passes(model.margin(scores, probability, goal))
-            out[at] = ok
+            out[at] = reached(group.goal.take(np.full(len(codes), at[0])))
         return out
 
     def _observed(self, group):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcf._mip._queries import verdict
 from skcf._model import Goal
 
 
@@ -167,16 +168,7 @@ class ExactOracle:
         def accepted(codes):
             who, many = np.full(len(codes), at), np.zeros(len(codes), dtype=np.intp)
             table = problem.space.decode(codes, problem.table, who)
-            said = model.predict(table)
-            scores, probability = model.output(table)
-            problem.meter.add(2 * len(codes))
-            if model.regression:
-                place = said.astype(np.float64)
-            else:
-                place = model.positions(said)
-            wanted = goal.take(many)
-            clear = model.passes(model.margin(scores, probability, wanted))
-            return clear & wanted.reached(place, probability)
+            return verdict(model, table, problem.meter)(goal.take(many))
 
         return accepted
 
