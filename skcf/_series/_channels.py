@@ -78,6 +78,8 @@ def _all_channels(task):
 def _single_channels(task, atoms):
     found = []
     for b in atoms.near:
+        if task.meter.expired:
+            break
         mu, cost = task.gauge.lines(task.quadratic, task.x, atoms.of(b))
         j = int(np.argmin(cost))
         if np.isfinite(cost[j]):

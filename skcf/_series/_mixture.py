@@ -112,16 +112,23 @@ def better(one, other):
 
 
 def on_lines(task):
-    """Return the mixtures with one prototype, cheapest first."""
+    """Return the mixtures with one prototype, cheapest first.
+
+    When the time is up, those behind the first are left out.
+    """
     mu, cost = task.gauge.lines(task.quadratic, task.x, task.D)
     order = np.argsort(cost, kind="stable")
     order = order[np.isfinite(cost[order])]
     found = []
     for b in order:
+        if found and task.meter.expired:
+            break
         weights = np.zeros(len(mu))
         weights[b] = mu[b]
-        found.append(task.mixture(task.even(weights)))
-    return [m for m in found if m is not None]
+        mixture = task.mixture(task.even(weights))
+        if mixture is not None:
+            found.append(mixture)
+    return found
 
 
 def in_triangles(task, lines):

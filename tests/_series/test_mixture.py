@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skcf._model import Meter
 from skcf._series import in_channels, in_triangles, on_lines, with_more
 from skcf._series._gauge import cost_rows
 from tests._series.small import task
@@ -40,6 +41,15 @@ def test_more_prototypes_never_cost_more(seed):
         ensure_mixture(case, more, n_most)
         assert more.cost <= best.cost
         best = more
+
+
+def test_the_cheapest_line_is_left_when_the_time_is_up():
+    case = task(8, n_times=6, n=20, n_trees=9, max_depth=3)
+    lines = on_lines(case)
+    assert len(lines) > 1
+    case.meter = Meter(deadline=0.0)
+    (left,) = on_lines(case)
+    assert left.cost == lines[0].cost
 
 
 def test_three_prototypes_come_near_the_best_of_a_grid():
