@@ -24,7 +24,7 @@ def finish(problem, pool, rows, k):
     pool = single_changes(problem, pool, rows)
     pool = explore(problem, pool)
     pool = shrink(problem, pool, k)
-    return refine(problem, _sweep(problem, pool, k), k)
+    return refine(problem, sweep(problem, pool, k), k)
 
 
 def refine(problem, pool, k):
@@ -79,7 +79,7 @@ def shrink(problem, pool, k):
     return pool
 
 
-def _sweep(problem, pool, k):
+def sweep(problem, pool, k):
     """Try nearer observed values until nothing gets cheaper."""
     for _ in range(MAX_SWEEPS):
         if not len(pool) or problem.meter.expired:

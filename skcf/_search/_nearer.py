@@ -11,7 +11,7 @@ from skcf._search._diversity import (
     spread_columns,
 )
 from skcf._search._explore import explore
-from skcf._search._finish import _sweep, minimal, refine, shrink
+from skcf._search._finish import minimal, refine, shrink, sweep
 from skcf._search._problem import Pool, rank_in_row
 from skcf._search._single import single_changes
 from skcf._space import Candidates
@@ -87,7 +87,7 @@ def _finished(problem, pool, rows, worth):
     rest = rest.take(rank_in_row(rest.row) < 1)
     rest.cost = problem.cost_of(rest.cands)
     both = Pool.concat([best, shrink(problem, rest, 1)])
-    return refine(problem, _sweep(problem, both, N_FINISHED), N_FINISHED)
+    return refine(problem, sweep(problem, both, N_FINISHED), N_FINISHED)
 
 
 def _chosen(problem, pool, k, most):

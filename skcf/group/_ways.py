@@ -148,7 +148,7 @@ def by_prices(group, solver, price, most):
         codes[at] = [search.ways[i].codes for i in at]
         if confirmed(group.problem, group.rows[at], codes[at]).all():
             break
-    return GroupAnswer(codes, served, search.total, search.bound, ~served & False)
+    return GroupAnswer(codes, served, search.total, search.bound, np.zeros_like(served))
 
 
 def _priced(group, solver, price, most, strict):
