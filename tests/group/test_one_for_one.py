@@ -5,37 +5,20 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
 
 from skcf.constraints import increasing
 from skcf.costs import Cost
 from skcf.group import OneForOneExplainer
 from skcf.tabular import OptimalExplainer
+from tests.group.small import MODELS, POINTS, SIZE, table
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-SIZE = 4
-POINTS = np.array(list(product(range(SIZE), repeat=3)), dtype=float)
-MODELS = {
-    "linear": LogisticRegression(),
-    "forest": RandomForestClassifier(5, max_depth=3, random_state=0),
-    "boosting": GradientBoostingClassifier(n_estimators=4, max_depth=2, random_state=0),
-    "network": MLPClassifier((4,), max_iter=400, random_state=0),
-}
-
-
-def table(seed, n=60):
-    random = np.random.default_rng(seed)
-    X = random.integers(0, SIZE, size=(n, 3)).astype(float)
-    X[:SIZE] = np.arange(SIZE)[:, None]
-    score = X @ random.normal(size=3) + random.normal(size=n)
-    return X, (score > np.median(score)).astype(int)
 
 
 def best_by_trial(model, rows, cost, price, most, n_served, may=lambda x, v: True):
