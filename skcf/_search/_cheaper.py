@@ -3,33 +3,15 @@
 import numpy as np
 
 from skcf._jit import jit
-from skcf._search._kernels import cells_of
+from skcf._search._kernels import price_of
 from skcf.constraints._lists import all_of, count_of, nth_of, part_of
 
 
 @jit
 def _prices(r, ids, cells, group, ruler, out):
-    """Write the costs of values of one group as the only changes of query `r`."""
-    x, ptr, col, code = cells
-    scale, weight, norms = ruler
-    l0, l1, l2, linf = norms
-    if not len(ids):
-        return
-    w = weight[group[ids[0]]]
-    width = ptr[ids[0] + 1] - ptr[ids[0]]
+    """Write the costs of values as the only changes of query `r`."""
     for k in range(len(ids)):
-        first, d, g = ptr[ids[k]], 0.0, 0.0
-        for c in range(first, first + width):
-            one = cells_of(col[c], x[r, col[c]], code[c], scale)
-            d, g = max(d, one[0]), max(g, one[1])
-        total = l1 * (w * g) if l1 != 0 else 0.0
-        if l0 != 0 and d > 0:
-            total += l0 * w
-        if l2 != 0:
-            total += l2 * (w * (g * g))
-        if linf != 0:
-            total += linf * (w * g)
-        out[k] = total
+        out[k] = price_of(r, ids[k], cells, group, ruler)
 
 
 @jit

@@ -7,8 +7,11 @@ from skcf._space import PAD
 
 
 @jit
-def _nearest(ids, gains, begin, end, v, group, size):
-    """Return the gain of the nearest of sorted values of the same group, 0 if none."""
+def gain_of(ids, gains, begin, end, v, group, size):
+    """Return the gain of the nearest of sorted values of the same group, 0 if none.
+
+    Those of a query are ``begin : end``; values from `size` on are not among them.
+    """
     low, high, place = begin, end, min(v, size - 1)
     while low < high:
         middle = (low + high) // 2
@@ -38,7 +41,7 @@ def nearest_gains(known, rows, ids, group, size):
     for i in range(len(ids)):
         if ids[i] != PAD:
             r = rows[i]
-            out[i] = _nearest(value, gain, start[r], start[r + 1], ids[i], group, size)
+            out[i] = gain_of(value, gain, start[r], start[r + 1], ids[i], group, size)
     return out
 
 
@@ -101,7 +104,7 @@ def _fit_one(lot, cands, base, alone, begin, end, group, rule):
     at = np.searchsorted(known, ids)
     prior = np.empty(len(known))
     for k in range(len(known)):
-        prior[k] = _nearest(alone[0], alone[1], begin, end, known[k], group, size)
+        prior[k] = gain_of(alone[0], alone[1], begin, end, known[k], group, size)
     sums, weight, left = np.zeros(n), np.empty(n), np.empty(n)
     for e in range(room):
         sums[who[e]] += prior[at[e]]

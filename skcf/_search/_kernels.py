@@ -28,6 +28,29 @@ def cells_of(j, before, after, ruler):
 
 
 @jit
+def price_of(r, v, cells, group, ruler):
+    """Return the cost of a value as the only change of query `r`."""
+    x, ptr, col, code = cells
+    scale, weight, norms = ruler
+    l0, l1, l2, linf = norms
+    d, g = 0.0, 0.0
+    for c in range(ptr[v], ptr[v + 1]):
+        one = cells_of(col[c], x[r, col[c]], code[c], scale)
+        d, g = max(d, one[0]), max(g, one[1])
+    w = weight[group[v]]
+    total = 0.0
+    if l0 != 0 and d > 0:
+        total += l0 * w
+    if l1 != 0:
+        total += l1 * (w * g)
+    if l2 != 0:
+        total += l2 * (w * (g * g))
+    if linf != 0:
+        total += linf * (w * g)
+    return total
+
+
+@jit
 def costs(row, value, x, ptr, col, code, group, ruler, weight, norms):
     """Return the cost of each candidate, added up value after value."""
     out = np.empty(len(row))
