@@ -12,30 +12,32 @@ from skcf._space._kernels import NONE, ONE, mixed, numbered, spot
 
 
 @jit
-def cells_of(j, before, after, ruler):
-    """Return (difference, difference times price) of one cell of column `j`."""
-    unit, up, down, categorical = ruler
-    absent = (before != before) or (after != after)
-    if absent:
+def cell_of(before, after, unit, up, down, categorical):
+    """Return (difference, difference times price) of one cell.
+
+    Its arguments are numbers: a call that gets arrays is not inlined.
+    """
+    if before != before or after != after:
         apart = (before != before) != (after != after)
         return (1.0, 1.0) if apart else (0.0, 0.0)
-    step = (after - before) / unit[j]
-    if categorical[j]:
+    step = (after - before) / unit
+    if categorical:
         d = 1.0 if step != 0.0 else 0.0
         return d, d
     d = abs(step)
-    return d, d * (up[j] if step > 0 else down[j])
+    return d, d * (up if step > 0 else down)
 
 
 @jit
 def price_of(r, v, cells, group, ruler):
     """Return the cost of a value as the only change of query `r`."""
     x, ptr, col, code = cells
-    scale, weight, norms = ruler
+    (unit, up, down, rigid), weight, norms = ruler
     l0, l1, l2, linf = norms
     d, g = 0.0, 0.0
     for c in range(ptr[v], ptr[v + 1]):
-        one = cells_of(col[c], x[r, col[c]], code[c], scale)
+        j = col[c]
+        one = cell_of(x[r, j], code[c], unit[j], up[j], down[j], rigid[j])
         d, g = max(d, one[0]), max(g, one[1])
     w = weight[group[v]]
     total = 0.0
@@ -54,8 +56,10 @@ def price_of(r, v, cells, group, ruler):
 def costs(row, value, x, ptr, col, code, group, ruler, weight, norms):
     """Return the cost of each candidate, added up value after value."""
     out = np.empty(len(row))
+    unit, up, down, rigid = ruler
     l0, l1, l2, linf = norms
     for i in range(len(row)):
+        r = row[i]
         n0, n1, n2, top = 0.0, 0.0, 0.0, 0.0
         for s in range(value.shape[1]):
             v = value[i, s]
@@ -63,7 +67,8 @@ def costs(row, value, x, ptr, col, code, group, ruler, weight, norms):
                 continue
             d, g = 0.0, 0.0
             for c in range(ptr[v], ptr[v + 1]):
-                one = cells_of(col[c], x[row[i], col[c]], code[c], ruler)
+                j = col[c]
+                one = cell_of(x[r, j], code[c], unit[j], up[j], down[j], rigid[j])
                 d, g = max(d, one[0]), max(g, one[1])
             w = weight[group[v]]
             n0 += w if d > 0 else 0.0
@@ -225,8 +230,8 @@ def _fitter(i, j, valid, fitness, n_changed, value, group, ptr, code):
 
 
 @jit
-def sort_pool(row, n, valid, fitness, value, group, ptr, code):
-    """Return the positions that sort candidates by row, the fittest first."""
+def sort_pool(row, n, k, valid, fitness, value, group, ptr, code):
+    """Return the positions that sort candidates by row, the fittest `k` of each."""
     size = np.zeros(n + 1, np.int64)
     n_changed = np.zeros(len(row), np.int64)
     for i in range(len(row)):
@@ -263,17 +268,24 @@ def sort_pool(row, n, valid, fitness, value, group, ptr, code):
                         b += 1
             order[begin:end] = spare[begin:end]
             step *= 2
-    return order
+    kept = 0
+    for r in range(n):
+        for t in range(size[r], min(size[r] + k, size[r + 1])):
+            order[kept] = order[t]
+            kept += 1
+    return order[:kept].copy()
 
 
 @jit
-def _set_keys(row, groups):
-    """Return 64 bits for the row and the set of groups of each candidate."""
-    keys = np.empty(len(row), np.uint64)
-    for i in range(len(row)):
-        keys[i] = mixed(np.uint64(row[i]))
-        for s in range(groups.shape[1]):
-            keys[i] = mixed(keys[i] ^ np.uint64(groups[i, s]))
+def set_keys(at, row, value, group):
+    """Return 64 bits for the row and the set of groups of candidates, tidy ones."""
+    keys = np.empty(len(at), np.uint64)
+    for k in range(len(at)):
+        i = at[k]
+        keys[k] = mixed(np.uint64(row[i]))
+        for s in range(value.shape[1]):
+            if value[i, s] != PAD:
+                keys[k] = mixed(keys[k] ^ np.uint64(group[value[i, s]]))
     return keys
 
 
@@ -297,12 +309,13 @@ def made_of(value, size):
 
 
 @jit
-def first_of_each(row, groups):
-    """Return the positions of the first of each set of groups of each row."""
-    return once(_set_keys(row, groups))
+def first_of_each(at, row, value, group):
+    """Return the positions in `at` of the first of each set of groups of each row."""
+    return once(set_keys(at, row, value, group))
 
 
 @jit
 def alike_of(row, groups):
     """Return a number for each set of groups of each row, from 0 on."""
-    return numbered(_set_keys(row, groups))
+    group = np.arange(groups.max() + 1) if groups.size else np.zeros(1, np.int64)
+    return numbered(set_keys(np.arange(len(row)), row, groups, group))

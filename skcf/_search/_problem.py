@@ -16,6 +16,7 @@ from skcf._search._kernels import (
     top_of_each,
 )
 from skcf._space import Candidates
+from skcf._space._candidates import picked, positions
 
 # Answers that have to be apart are chosen from so many times as many.
 WIDER = 6
@@ -40,7 +41,9 @@ class Pool:
 
     def take(self, at):
         """Return some of the candidates, by mask or position."""
-        return Pool(self.cands.take(at), self.cost[at], self.margin[at], self.valid[at])
+        at = positions(at)
+        rest = (picked(a, at) for a in (self.cost, self.margin, self.valid))
+        return Pool(self.cands.take(at), *rest)
 
     @classmethod
     def concat(cls, pools):
@@ -162,7 +165,7 @@ class Problem:
         """Note that candidates are about to be scored."""
         room = len(self._seen)
         while room < 2 * (self._n_seen + len(cands)):
-            room *= 2
+            room *= 4
         if room > len(self._seen):
             old, self._seen = self._seen, np.zeros(room, dtype=np.uint64)
             insert(self._seen, old[old != 0])
@@ -170,9 +173,7 @@ class Problem:
 
     def key_of(self, cands):
         """Return 64 bits that stand for the query and the values of each candidate."""
-        with np.errstate(over="ignore"):
-            place = cands.row.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
-        return cands.hash(self.values) ^ place
+        return cands.keys(self.values)
 
     def score(self, cands, cost=None):
         """Return the pool of the candidates, scored in one batch.
@@ -180,6 +181,26 @@ class Problem:
         What the budget does not allow is not scored: its margin is -inf.
         """
         cost = self.cost_of(cands) if cost is None else cost
+        margin = np.full(len(cands), -np.inf)
+        some, todo = cands, slice(None)
+        if self.max_evaluations is not None or self.meter.deadline is not None:
+            todo = self._affordable(cands)
+            some = cands.take(todo)
+        said = self.model.margins(
+            self.session, some, self.goal.take(some.row), self.meter
+        )
+        # Digits that hang on the batch must not steer the search.
+        margin[todo] = np.round(said / self.model.scale, 9) * self.model.scale
+        done, scored = cands, margin > -np.inf
+        if not scored.all():
+            self.cut[cands.row[~scored]] = True
+            done = cands.take(scored)
+        self.n_scored += np.bincount(done.row, minlength=len(self))
+        self.effects.learn(done, self.model.strength(margin[scored]))
+        return Pool(cands, cost, margin, self.model.passes(margin))
+
+    def _affordable(self, cands):
+        """Return the positions of what the budget allows, in the order to ask in."""
         turn = rank_in_row(cands.row)
         todo = np.arange(len(cands))
         if self.max_evaluations is not None:
@@ -189,20 +210,7 @@ class Problem:
         if self.meter.deadline is not None:
             # A batch that is cut short gives every query its share.
             todo = todo[np.argsort(turn[todo], kind="stable")]
-        some = cands.take(todo)
-
-        margin = np.full(len(cands), -np.inf)
-        said = self.model.margins(
-            self.session, some, self.goal.take(some.row), self.meter
-        )
-        # Digits that hang on the batch must not steer the search.
-        margin[todo] = np.round(said / self.model.scale, 9) * self.model.scale
-        scored = margin > -np.inf
-        self.cut[cands.row[~scored]] = True
-        np.add.at(self.n_scored, cands.row[scored], 1)
-        done = cands.take(scored)
-        self.effects.learn(done, self.model.strength(margin[scored]))
-        return Pool(cands, cost, margin, self.model.passes(margin))
+        return todo
 
     def chance(self, rows, codes):
         """Return the probability of the target of rows of codes of queries, or less.
@@ -220,24 +228,20 @@ class Problem:
             out[at] = 1.0 - self.model.shortfall(margin)
         return np.round(out, 9)
 
-    def order(self, pool):
+    def order(self, pool, k=None):
         """Return the positions that sort a pool by query, fittest first.
 
         Valid candidates come first, by cost; the others by cost plus shortfall, or
         by shortfall alone where a query is urgent. Ties go to the fewer changes, then
-        to the lexicographically smaller codes.
+        to the lexicographically smaller codes. With `k`, those of the first `k` of each
+        query.
         """
         fitness = self.fitness(pool.row, pool.cost, pool.margin, pool.valid)
-        values = self.values
+        values, cands = self.values, pool.cands
+        cells = values.group, values.ptr, values.code
+        most = len(pool) if k is None else k
         return sort_pool(
-            pool.row,
-            len(self),
-            pool.valid,
-            fitness,
-            pool.cands.value,
-            values.group,
-            values.ptr,
-            values.code,
+            cands.row, len(self), most, pool.valid, fitness, cands.value, *cells
         )
 
     def fitness(self, row, cost, margin, valid):
@@ -254,13 +258,13 @@ class Problem:
 
     def best(self, pool, k):
         """Return the `k` fittest candidates of each query, in order."""
-        pool = pool.take(self.order(pool))
-        return pool.take(rank_in_row(pool.row) < k)
+        return pool.take(self.order(pool, k))
 
     def best_of_each(self, pool):
         """Return the fittest candidate of each change set of each query, in order."""
-        pool = pool.take(self.order(pool))
-        return pool.take(first_of_each(pool.row, pool.cands.groups(self.values)))
+        order = self.order(pool)
+        first = first_of_each(order, pool.row, pool.cands.value, self.values.group)
+        return pool.take(order.take(first))
 
 
 def rank_in_row(row):

@@ -8,8 +8,22 @@ from skcf._space._kernels import (
     drop_values,
     groups_of,
     hash_values,
+    key_values,
     put_values,
 )
+
+
+def positions(at):
+    """Return the positions of a mask; positions and slices as they are."""
+    if isinstance(at, slice):
+        return at
+    at = np.asarray(at)
+    return at.nonzero()[0] if at.dtype == bool else at
+
+
+def picked(array, at):
+    """Return entries at `positions`; numpy's `take` is the fast way for wide ones."""
+    return array[at] if isinstance(at, slice) else array.take(at, axis=0)
 
 
 class Candidates:
@@ -53,7 +67,8 @@ class Candidates:
 
     def take(self, at):
         """Return some of the candidates, by mask or position."""
-        return Candidates(self.row[at], self.value[at])
+        at = positions(at)
+        return Candidates(picked(self.row, at), picked(self.value, at))
 
     @property
     def n_changed(self):
@@ -106,3 +121,7 @@ class Candidates:
     def hash(self, values):
         """Return 64 bits that stand for what each candidate writes."""
         return hash_values(self.value, values.mark)
+
+    def keys(self, values):
+        """Return 64 bits that stand for the query and what each candidate writes."""
+        return key_values(self.row, self.value, values.mark)

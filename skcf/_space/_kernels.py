@@ -7,6 +7,7 @@ from skcf._jit import jit
 PAD = -1
 NONE, ONE = np.uint64(0), np.uint64(1)
 SEED = np.uint64(0x9E3779B97F4A7C15)
+PLACE = np.uint64(0xD6E8FEB86659FD93)
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 LONG, MIDDLE, SHORT = np.uint64(31), np.uint64(30), np.uint64(27)
 
@@ -28,6 +29,18 @@ def hash_values(value, mark):
         for s in range(value.shape[1]):
             if value[i, s] != PAD:
                 out[i] = mixed(out[i] ^ mark[value[i, s]])
+    return out
+
+
+@jit
+def key_values(row, value, mark):
+    """Return 64 bits for the query and the marks of the values of each candidate."""
+    out = np.full(len(value), SEED)
+    for i in range(len(value)):
+        for s in range(value.shape[1]):
+            if value[i, s] != PAD:
+                out[i] = mixed(out[i] ^ mark[value[i, s]])
+        out[i] ^= np.uint64(row[i]) * PLACE
     return out
 
 

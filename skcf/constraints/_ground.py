@@ -64,6 +64,11 @@ class Ground:
         self.infeasible = dead | self._shut
 
     @cached_property
+    def _coupled(self):
+        """Whether a change may call for another one."""
+        return bool(self.rules.joint) or self.must.any()
+
+    @cached_property
     def lists(self):
         """The feasible sets of all groups, as compiled loops read them."""
         return joined([few.part for few in self.sets])
@@ -186,6 +191,7 @@ class Ground:
         at : ndarray
             Their positions among the ones given.
         """
-        cands = Cascade(self, seed).run(cands, keep)
+        if self._coupled:
+            cands = Cascade(self, seed).run(cands, keep)
         ok = np.flatnonzero(self.mask(cands))
         return (cands if len(ok) == len(cands) else cands.take(ok)), ok

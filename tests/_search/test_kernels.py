@@ -11,6 +11,7 @@ from skcf._search._effects import N_SWEEPS, NEAR, RIDGE, Effects
 from skcf._search._gains import correct, nearest_gains
 from skcf._search._kernels import (
     alike_of,
+    first_of_each,
     first_unseen,
     insert,
     made_of,
@@ -197,15 +198,44 @@ def test_a_pool_is_sorted_as_by_lexsort(seed):
     cands = some_candidates(rng, values, 90, 4)
     valid = rng.random(90) < 0.5
     fitness = rng.integers(0, 3, 90) / 4
-    args = cands.value, values.group, values.ptr, values.code
-    told = sort_pool(cands.row, 4, valid, fitness, *args)
+    args = valid, fitness, cands.value, values.group, values.ptr, values.code
     groups = cands.groups(values)
     codes = np.where(
         cands.value == PAD, 0.0, values.code_of(np.maximum(cands.value, 0))
     )
     slots = [k for pair in zip(groups.T, codes.T, strict=True) for k in pair]
     keys = [*slots[::-1], cands.n_changed, fitness, ~valid, cands.row]
-    assert told.tolist() == np.lexsort(keys).tolist()
+    truth = np.lexsort(keys)
+    assert sort_pool(cands.row, 4, 90, *args).tolist() == truth.tolist()
+    few = truth[rank_in_row(cands.row[truth]) < 7]
+    assert sort_pool(cands.row, 4, 7, *args).tolist() == few.tolist()
+
+
+@FEW
+@given(seed=seeds)
+def test_the_first_of_each_change_set_of_each_query_is_found(seed):
+    rng = np.random.default_rng(seed)
+    values = space_of(rng).values
+    cands = some_candidates(rng, values, 60, 3)
+    order = rng.permutation(60)
+    sets = np.column_stack([cands.row, cands.changed(values)])[order]
+    truth = np.sort(np.unique(sets, axis=0, return_index=True)[1])
+    told = first_of_each(order, cands.row, cands.value, values.group)
+    assert told.tolist() == truth.tolist()
+
+
+@FEW
+@given(seed=seeds)
+def test_candidates_share_a_key_where_query_and_values_are_equal(seed):
+    rng = np.random.default_rng(seed)
+    values = space_of(rng).values
+    cands = some_candidates(rng, values, 80, 3)
+    cands = Candidates.concat([cands, cands.take(rng.integers(0, 80, 20))])
+    rows = np.column_stack([cands.row, cands.value])
+    truth = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    _, told = np.unique(cands.keys(values), return_inverse=True)
+    assert len(set(zip(told, truth, strict=True))) == len(np.unique(truth))
+    assert told.max() == truth.max()
 
 
 # -- gains of values ---------------------------------------------------------------
