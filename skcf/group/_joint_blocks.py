@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skcf._mip._goal_rows import MARGINS, goal_rows
+from skcf._mip._goal_rows import goal_rows, margins_of
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._layered import Case, Parts
 from skcf._mip._program import Program
@@ -147,7 +147,8 @@ class LayeredBlock(Block):
 
     def _build(self, mip, x, encoded, optional, top, linked):
         solver = self.solver
-        self.rows, self.turn = goal_rows(solver.model, self.goal)[0], 0
+        self.margins = margins_of(self.goal)
+        self.rows, self.turn = self._rows_at(0), 0
         pieces = solver.inputs.pieces(x)
         # The cheapest answer of the row alone is no bound here, so it gets no time.
         case = Case(x, encoded, self.goal, pieces, -1, True, 0.0, None, None)
@@ -176,6 +177,9 @@ class LayeredBlock(Block):
             least = float(self.rows.least[0])
             self.score = mip.total([(self.clear_of[0], 1.0)], least), True
 
+    def _rows_at(self, turn):
+        return goal_rows(self.solver.model, self.goal, self.margins[turn])[0]
+
     def cut(self, values):
         """Add rows that values break; return whether there were any."""
         return self.bend is not None and self.bend(values)
@@ -183,9 +187,9 @@ class LayeredBlock(Block):
     def refuse(self, values):
         """Keep further off the boundary than an answer that was turned down."""
         self.turn += 1
-        if self.turn >= len(MARGINS):
+        if self.turn >= len(self.margins):
             return False
-        more = goal_rows(self.solver.model, self.goal, MARGINS[self.turn])[0].least
+        more = self._rows_at(self.turn).least
         mip = self.program.mip
         for clear, least in zip(self.clear_of, more - self.rows.least, strict=True):
             mip.require(mip.total([(clear, 1.0)]) >= float(max(least, 0.0)))

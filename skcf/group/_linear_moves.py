@@ -10,18 +10,19 @@ from skcf.group._feature_sets import Moves
 MAX_OPTIONS = 8
 
 
-def moves_of(solver, x, encoded, goals):
+def moves_of(solver, x, encoded, goals, margin=1.0):
     """Return (Moves, Writer) of rows, None where they are more than that.
 
     They are so for a target of one linear row, costs that are sums of lines and
     squares over features, rules on single features, and numbers without a grid (or one
-    that is finer than any tolerance) or with few values.
+    that is finer than any tolerance) or with few values. `margin` is that of
+    `goal_rows`.
     """
     c = solver.cost.cost
     plain = isinstance(solver, LinearSolver) and not (c.l0 or c.linf)
     if not plain or solver.rules.joint or solver.rules.max_changes is not None:
         return None
-    rows = [goal_rows(solver.model, goal) for goal in goals]
+    rows = [goal_rows(solver.model, goal, margin) for goal in goals]
     if any(len(r) != 1 or len(r[0].least) != 1 or r[0].nu for r in rows):
         return None
     n, p = len(x), len(solver.space.groups)

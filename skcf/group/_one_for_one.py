@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from skcf._base import Answers, GroupExplainer
-from skcf._mip._families import PROVABLE, solver_for
+from skcf._mip._families import PROVABLE, check_target, solver_for
 from skcf.group._joint_blocks import check_mean_score
 from skcf.group._linked import Links
 from skcf.group._means import check_means
@@ -282,6 +282,7 @@ class OneForOneExplainer(GroupExplainer):
     def _fit_search(self, X):
         check_means(self.mean_bounds, self._space)
         self._solver = self._solver_for(self._rules)
+        check_target(self._model, self.target, self.threshold)
         if self.mean_threshold is not None:
             check_mean_score(self._solver)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skcf._mip._goal_rows import margins_of
 from skcf._mip._interval import IntervalSolver
 from skcf._mip._queries import confirmed, solve_queries
 from skcf._mip._tree_solver import TreeSolver
@@ -17,6 +18,8 @@ from skcf.group._priced_sets import PricedSets
 from skcf.group._priced_trees import PricedTrees
 
 TOLERANCE = 1e-6
+# So many margins are tried before single rows are solved anew.
+N_MARGINS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,40 +81,62 @@ def alone(group, solver):
 
 def by_feature_sets(group, solver, price, most):
     """Search the best set of features of a linear model; None for other cases."""
-    read = moves_of(solver, group.x, group.encoded, group.goals)
-    if read is None:
-        return None
-    moves, writer = read
-    if moves.many:
-        # Which features suffice is found out all the same.
-        seconds = group.problem.meter.left
-        seconds = None if seconds is None else ALONE * seconds
-        if most is None or can_serve(moves, group.n_served, most, seconds):
+    bound = None
+    for margin in margins_of(group.goals[0])[:N_MARGINS]:
+        read = moves_of(solver, group.x, group.encoded, group.goals, margin)
+        if read is None:
             return None
-        return GroupAnswer.nothing(group.x, np.inf)
-    best = best_set(
-        moves,
-        group.weight,
-        group.n_served,
-        price,
-        moves.n_features if most is None else most,
-        lambda: group.problem.meter.expired,
-    )
-    if best.features is None or not np.isfinite(best.total):
-        return GroupAnswer.nothing(group.x, best.bound)
-    paid = moves.least(best.features)
+        moves, writer = read
+        if moves.many:
+            # Which features suffice is found out all the same.
+            seconds = group.problem.meter.left
+            seconds = None if seconds is None else ALONE * seconds
+            if most is None or can_serve(moves, group.n_served, most, seconds):
+                return None
+            return GroupAnswer.nothing(group.x, np.inf)
+        best = best_set(
+            moves,
+            group.weight,
+            group.n_served,
+            price,
+            moves.n_features if most is None else most,
+            lambda: group.problem.meter.expired,
+        )
+        # A larger margin cuts off points: it proves nothing.
+        bound = best.bound if bound is None else bound
+        if best.features is None or not np.isfinite(best.total):
+            return GroupAnswer.nothing(group.x, bound)
+        codes, served = _cheapest_served(group, moves, writer, best.features)
+        at = np.flatnonzero(served)
+        ok = confirmed(group.problem, group.rows[at], codes[at])
+        ok &= solver.rules.holds(group.x[at], codes[at])
+        if ok.all():
+            break
+    else:
+        # Rounding to numbers that exist is the business of the solver.
+        _solve_within(group, solver, best.features, at[~ok], codes)
+    return _priced_answer(group, solver, price, codes, served, bound)
+
+
+def _cheapest_served(group, moves, writer, features):
+    """Return the rows moved within some features, and which of them are served."""
+    paid = moves.least(features)
     paid[np.isfinite(paid)] *= group.weight[np.isfinite(paid)]
     served = np.zeros(len(group.x), dtype=bool)
     served[np.argsort(paid, kind="stable")[: group.n_served]] = True
-    codes = writer.write(group.x, *moves.choice(best.features))
+    codes = writer.write(group.x, *moves.choice(features))
     codes[~served] = group.x[~served]
-    at = np.flatnonzero(served)
-    ok = confirmed(group.problem, group.rows[at], codes[at])
-    ok &= solver.rules.holds(group.x[at], codes[at])
-    if not ok.all():
-        # Rounding to numbers that exist is the business of the solver.
-        _solve_within(group, solver, best.features, at[~ok], codes)
-    return GroupAnswer(codes, served, best.total, best.bound, ~served & False)
+    return codes, served
+
+
+def _priced_answer(group, solver, price, codes, served, bound):
+    """Return the answer with the objective of its codes as they are."""
+    x, space = group.x, solver.space
+    same = (codes == x) | (np.isnan(codes) & np.isnan(x))
+    touched = sum(bool((~same[:, list(members)]).any()) for members in space.groups)
+    total = float((group.weight * solver.cost.rows(x, codes))[served].sum())
+    total += price * touched
+    return GroupAnswer(codes, served, total, min(bound, total), ~served & False)
 
 
 def _solve_within(group, solver, features, at, codes):

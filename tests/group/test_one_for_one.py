@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from skcf.constraints import increasing
@@ -76,6 +76,64 @@ def test_shared_features_of_all_sets(kind, price, most, coverage, rules, may, se
         assert paid == pytest.approx(best, abs=1e-6)
     else:
         assert (explained.status == "infeasible").all()
+
+
+@pytest.mark.parametrize(
+    "ties",
+    [
+        {"max_features": 1},
+        {"max_features": 2, "coverage": 3},
+        {"group_sparsity": 0.02},
+        {"max_features": 2, "lipschitz": 2.0},
+    ],
+    ids=["one feature", "two, outlier", "price", "program"],
+)
+@pytest.mark.parametrize("target", [(8.0, None), (7.0, 8.0), (None, 3.0)])
+def test_points_on_a_closed_edge_of_the_target_count(ties, target):
+    X, _ = table(0)
+    weight = np.array([1.0, 2.0, 1.0])
+    model = LinearRegression().fit(X, X @ weight)
+    # Predictions are whole numbers to the last digit: many lie on the edge.
+    model.coef_, model.intercept_ = weight, 0.0
+    explainer = OneForOneExplainer(FrozenEstimator(model), target=target, **ties)
+    explainer.fit(X)
+    low, high = (
+        v if v is not None else s for v, s in zip(target, (-9, 99), strict=True)
+    )
+    told = model.predict(POINTS)
+    good = POINTS[(told >= low) & (told <= high)]
+    told = model.predict(X)
+    rows = np.unique(X[(told < low) | (told > high)], axis=0)[:4]
+    price, reach = ties.get("group_sparsity", 0.0), ties.get("lipschitz", np.inf)
+    best = np.inf
+    for k in range(1, ties.get("max_features", 3) + 1):
+        for some in combinations(range(3), k):
+            rest = [j for j in range(3) if j not in some]
+            ways = [good[(good[:, rest] == x[rest]).all(axis=1)] for x in rows]
+            paid = [
+                explainer._cost.rows(x[None], w)
+                for x, w in zip(rows, ways, strict=True)
+            ]
+            total = least_within(rows, ways, paid, reach, ties.get("coverage", 4))
+            best = min(best, total + price * k)
+    details = explainer.explain(rows).details
+    assert details.objective == pytest.approx(best, abs=1e-6)
+    assert details.lower_bound == pytest.approx(best, abs=2e-6)
+
+
+def least_within(rows, ways, paid, reach, n_served):
+    """Return the least sum of prices of points that are `reach` times as far apart."""
+    if np.isinf(reach):
+        return np.sort([p.min(initial=np.inf) for p in paid])[:n_served].sum()
+    best = np.inf
+    for at in product(*map(range, map(len, ways))):
+        total = sum(p[i] for p, i in zip(paid, at, strict=True))
+        if total < best - 1e-12:
+            after = np.array([w[i] for w, i in zip(ways, at, strict=True)])
+            apart = [np.linalg.norm(v[:, None] - v, axis=2) for v in (rows, after)]
+            if (apart[1] <= reach * apart[0] + 1e-9).all():
+                best = total
+    return best
 
 
 @pytest.mark.parametrize("cost", [Cost(l1=0, l2=1), Cost(), Cost(l1=0.5, l2=1)])
@@ -203,6 +261,8 @@ def test_what_cannot_be_solved_is_refused():
     with pytest.raises(ValueError, match="name the class"):
         explainer.explain(X[three == 1][:3])
     assert len(explainer.explain(X[three == 1][:3], target=2).row)
+    with pytest.raises(ValueError, match="threshold with the target 'opposite'"):
+        OneForOneExplainer(LogisticRegression(), threshold=0.6).fit(X, three)
 
 
 @pytest.mark.parametrize("seed", range(2))
