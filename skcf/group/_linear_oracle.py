@@ -4,7 +4,6 @@ import numpy as np
 
 from skcf._mip._adapter import Mip
 
-ROOM = 1e-9
 # Values of a feature among which the cheapest change is looked for.
 MAX_OPTIONS = 32
 
@@ -30,6 +29,8 @@ class LinearOracle:
     must : ndarray of bool of shape (n_rows, n_features)
         Features that have to change.
     most : int
+    room : float
+        How far beyond what is needed the sums have to be, as a share of their size.
 
     Attributes
     ----------
@@ -41,11 +42,11 @@ class LinearOracle:
     # It answers at once, for many rows in one go.
     quick = True
 
-    def __init__(self, scores, own, need, allowed, must, most):
+    def __init__(self, scores, own, need, allowed, must, most, room):
         self.scores, self.own, self.allowed = scores, own, allowed
         self.must, self.most = must, most
         size = sum(np.abs(s).max(axis=0, initial=0.0) for s in scores)
-        self.short = need + ROOM * (np.abs(need) + size) - own.sum(axis=1)
+        self.short = need + room * (np.abs(need) + size) - own.sum(axis=1)
         self.gain = np.stack(
             [
                 np.where(ok[:, :, None], score, -np.inf).max(axis=1, initial=-np.inf)

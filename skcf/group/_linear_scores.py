@@ -3,7 +3,11 @@
 import numpy as np
 from scipy.special import logit
 
+from skcf._model._black_box import NOISE
 from skcf._model._dense import Layers
+
+# How far off the boundary a sum has to be for the model to say the same.
+ROOM = 1e-9
 
 
 def is_linear(model):
@@ -74,6 +78,12 @@ def needs(model, goal):
         rows = np.flatnonzero((goal.label == c) != goal.opposite)
         if len(rows):
             yield rows, *_class_needs(model, goal.nu, c)
+
+
+def rooms_of(goal):
+    """Return how far off the boundary to stay: of a closed edge, not at first."""
+    closed = goal.label is None or goal.nu is not None
+    return (-NOISE, ROOM) if closed else (ROOM,)
 
 
 def _class_needs(model, nu, c):

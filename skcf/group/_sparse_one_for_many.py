@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from skcf._base import Answers, GroupExplainer
+from skcf._mip._queries import confirmed
 from skcf._mip._tree_solver import TreeSolver
 from skcf._model._dense import Layers
 from skcf._model._trees import FlatTrees
@@ -14,7 +15,7 @@ from skcf.group._dear_clusters import warm_up
 from skcf.group._exact_oracle import wanted_goals
 from skcf.group._layer_oracle import LayerOracle, ListedReluSolver
 from skcf.group._linear_oracle import LinearOracle
-from skcf.group._linear_scores import is_linear, needs, parts
+from skcf.group._linear_scores import is_linear, needs, parts, rooms_of
 from skcf.group._menu import Menu
 from skcf.group._shared_changes import assigned, fewest_changes
 from skcf.group._texts import change_of, native, rule_text, telling_features
@@ -269,27 +270,39 @@ class SparseOneForManyExplainer(GroupExplainer):
 
     def _solve(self, problem, rows, k):
         if not len(rows):
-            return self._answers_of(problem, rows, None, [], True)
+            return self._answers_of(problem, rows, None, [])
         meter = problem.meter
         menu = Menu.of(problem, rows)
         pattern = self._pattern(problem, rows, menu)
-        outcomes = self._outcomes(problem, rows, menu)
-        cover = fewest_changes(
-            pattern, outcomes, self.max_features, self.max_clusters, meter
-        )
-        sure = all(oracle.sure for _, oracle in outcomes)
-        served = cover.settled and sure
         table = [menu.costs(problem, rows, g) for g in range(len(menu.ids))]
 
         def costs(some):
             return [cost[some].sum(axis=0) for cost in table]
 
-        shared = assigned(cover.lots, pattern, costs, meter)
-        if not served and meter.left is not None:
-            problem.cut[np.delete(rows, cover.held)] = True
+        first = None
+        linear = self._exact is None
+        for room in rooms_of(problem.goal) if linear else (None,):
+            outcomes = self._outcomes(problem, rows, menu, room)
+            cover = fewest_changes(
+                pattern, outcomes, self.max_features, self.max_clusters, meter
+            )
+            sure = all(oracle.sure for _, oracle in outcomes)
+            # What is found with less room may be on an edge, but proves what is not.
+            first = (cover, sure) if first is None else first
+            shared = assigned(cover.lots, pattern, costs, meter)
+            answers = self._answers_of(problem, rows, menu, shared)
+            if not shared or confirmed(problem, answers.row, answers.codes).all():
+                break
+        cover, sure = first
+        served = cover.settled and sure
+        lost = np.delete(rows, cover.held)
+        if served:
+            answers.lower_bound[lost] = np.inf
+        elif meter.left is not None:
+            problem.cut[lost] = True
         bound = min(cover.bound if sure else 1, len(shared))
-        answers = self._answers_of(problem, rows, menu, shared, served)
-        proved = served and bound == len(shared)
+        all_held = len(answers.row) + len(lost) == len(rows)
+        proved = served and all_held and bound == len(shared)
         answers.optimal = np.full(len(answers.row), proved)
         answers.whole.update(n_clusters=len(shared), lower_bound=bound)
         answers.whole.update(self._told(problem, rows, menu, pattern, shared, costs))
@@ -304,7 +317,7 @@ class SparseOneForManyExplainer(GroupExplainer):
             pattern[np.isnan(codes), g] = -1
         return pattern
 
-    def _outcomes(self, problem, rows, menu):
+    def _outcomes(self, problem, rows, menu, room):
         """Return (rows, oracle) for every outcome that some rows may go to."""
         if self._exact is not None:
             kind = TreeOracle if isinstance(self._exact, TreeSolver) else LayerOracle
@@ -324,11 +337,12 @@ class SparseOneForManyExplainer(GroupExplainer):
                 menu.allowed,
                 menu.must,
                 self.max_features,
+                room,
             )
             outcomes.append((some, oracle))
         return outcomes
 
-    def _answers_of(self, problem, rows, menu, shared, complete):
+    def _answers_of(self, problem, rows, menu, shared):
         """Return the Answers of the rows that have a change."""
         assignment = np.full(len(problem), -1)
         row, codes = [rows[:0]], [problem.x[:0]]
@@ -338,15 +352,12 @@ class SparseOneForManyExplainer(GroupExplainer):
             assignment[row[-1]] = c
         row, codes = np.concatenate(row), np.concatenate(codes)
         order = np.argsort(row, kind="stable")
-        bound = np.full(len(problem), np.nan)
-        if complete:
-            bound[rows[assignment[rows] < 0]] = np.inf
         return Answers(
             row[order],
             codes[order],
             problem.cut,
             whole=self._empty(),
-            lower_bound=bound,
+            lower_bound=np.full(len(problem), np.nan),
             by_row={"assignment": assignment},
         )
 

@@ -18,7 +18,7 @@ def oracle_of(random, pattern, most, width=2):
     need = np.full((n, 1), np.median(own.sum(axis=1)) + 1.0)
     allowed = [np.ones((n, width), dtype=bool)] * p
     must = np.zeros((n, p), dtype=bool)
-    return LinearOracle(scores, own, need, allowed, must, most)
+    return LinearOracle(scores, own, need, allowed, must, most, 1e-9)
 
 
 def dearest_by_trial(pattern, oracle, worth, first):

@@ -186,6 +186,31 @@ def test_interval_of_a_regressor():
     assert (explained.status == "found").sum() > 6
 
 
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("target", [(8.0, None), (7.0, 9.0), (None, 4.0), (6.0, 6.0)])
+def test_points_on_a_closed_edge_of_the_target_count(target, most):
+    X, weight = everything(4), np.array([1.0, 2.0, 1.0, 3.0])
+    model = LinearRegression().fit(X, X @ weight)
+    # Predictions are whole numbers to the last digit: many lie on the edge.
+    model.coef_, model.intercept_ = weight, 0.0
+    low, high = (
+        v if v is not None else s for v, s in zip(target, (0, 99), strict=True)
+    )
+
+    def inside(rows):
+        return (model.predict(rows) >= low) & (model.predict(rows) <= high)
+
+    rows = X[~inside(X)][::9]
+    explainer = SparseOneForManyExplainer(
+        FrozenEstimator(model), target=target, max_features=most
+    ).fit(X)
+    explained = explainer.explain(rows)
+    k, alive = fewest_by_trial(inside, rows, lambda x, v: True, most)
+    assert explained.details.n_clusters == k == explained.details.lower_bound
+    assert set(explained.row) == alive
+    assert explained.optimal.all()
+
+
 @pytest.mark.parametrize(
     "constraints",
     [[max_changes(2)], ["cf[0] > x[0] => cf[1] >= x[1]"]],
