@@ -80,8 +80,10 @@ class BaseExplainer(
         ----------
         X : {array-like, dataframe} of shape (n_samples, n_features)
             The rows to explain, in the columns given to `fit`.
-        target : label, array-like of shape (n_samples,) or (n_samples, 2), default=None
-            What each row is to become; None uses the `target` of the explainer.
+        target : object or array-like of shape (n_samples, ...), default=None
+            What each row is to become, as the `target` of the explainer says it: a
+            label, a number or an interval, for all rows or one a row. None uses that
+            of the explainer.
 
         Returns
         -------
