@@ -29,11 +29,14 @@ def finish(problem, pool, rows, k):
 
 def refine(problem, pool, k):
     """Bring numbers to the boundary, and drop what has a needless change."""
+    moved = pool
     for _ in range(MAX_PASSES):
-        nearer = _section(problem, pool)
+        nearer = _section(problem, moved)
         if not len(nearer):
             break
         pool = problem.best(problem.best_of_each(Pool.concat([pool, nearer])), k)
+        new = np.isin(problem.key_of(pool.cands), problem.key_of(nearer.cands))
+        moved = pool.take(new)
     return minimal(problem, pool)
 
 
@@ -163,6 +166,8 @@ def _section(problem, pool):
         points = _points(space, column[at], low[at], high[at])
         task, which = np.nonzero(~np.isnan(points))
         open_[np.setdiff1d(at, at[task])] = False
+        if not len(task):
+            break
         ids = values.add(group[at[task]], points[task, which])
         cands = pool.cands.take(who[at[task]]).put(ids, values)
         ok = np.flatnonzero(_lawful(problem, cands))
