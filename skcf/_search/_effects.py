@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from skcf._search._gains import fit_gains, nearest_gains
-from skcf._search._kernels import made_of
-from skcf._space import PAD, Candidates
+from skcf._search._gains import fit_gains, nearest_gains, note
+from skcf._space import PAD
 
 N_SWEEPS = 3
 RIDGE = 1.0
@@ -22,102 +21,115 @@ class Effects:
 
     def __init__(self, values, n_queries):
         self.values = values
-        self.start = np.zeros(n_queries)
         self.spread = np.zeros(n_queries)
-        self._rule = (values.n_observed, len(values.single), NEAR, RIDGE, N_SWEEPS)
-        self._alone = _nothing(n_queries)
+        self._start = np.zeros(n_queries)
+        self._mark = np.zeros(values.n_observed, dtype=np.int64)
+        none = np.empty(0)
+        ptr = np.zeros(n_queries + 1, dtype=np.int64)
+        # The values known of each query, as `fit_gains` has them.
+        self._table = ptr, none.astype(np.int64), none, none, none
         self._forget()
 
     def _forget(self):
-        # Values that occur, sorted by query, and what each adds to the strength.
-        self._known = _nothing(len(self.start))
-        # What was scored, in arrays with room for more, and what of it is new.
-        self._n, self._lots = 0, []
-        self._row, self._value = np.empty(0, np.intp), np.empty((0, 0), np.intp)
-        self._strength = np.empty(0)
+        n = len(self._start)
+        # What was scored, as `note` has it, and the lots that are not among it yet.
+        self._lots, self._n, self._n_fitted = [], 0, 0
+        self._scored = _room(0), _room(1), _room(0), np.empty(0)
+        self._chains = np.full(n, PAD), np.full(n, PAD)
+
+    @property
+    def start(self):
+        """The strengths of the queries themselves."""
+        self._note()
+        return self._start
 
     def learn(self, cands, strength):
         """Take note of scored candidates."""
-        none = cands.n_changed == 0
-        self.start[cands.row[none]] = strength[none]
-        usual = np.flatnonzero(made_of(cands.value, self.values.n_observed))
-        if len(usual):
-            self._lots.append((cands.take(usual), strength[usual]))
+        if len(cands):
+            self._lots.append((cands.row, cands.value, strength))
 
     def relearn(self, cands, strength):
         """Forget all but what values do alone, and learn from these instead."""
+        self._note()
+        self._chains[1][:] = PAD
         self._fit()
+        ptr, value, gain, alone, hold = self._table
+        kept = ~np.isnan(alone)
+        ptr = np.append(0, np.cumsum(kept))[ptr]
+        alone = alone[kept]
+        self._table = ptr, value[kept], alone.copy(), alone, np.zeros(len(alone))
         self._forget()
         self.learn(cands, strength)
 
     def of(self, rows, ids):
         """Return the gains of values on queries; nothing changes with a padding."""
-        self._fit()
+        if not len(ids):
+            return np.zeros(0)
         # Values between the observed ones have numbers beyond: they find none.
-        group, size = self.values.group, self.values.n_observed
-        return nearest_gains(self._known, rows, ids, group, size)
+        known, group, size = self.table()
+        return nearest_gains(known, rows, ids, group, size)
 
     def known(self):
         """Return (query, value, gain) of all scored values, sorted by query."""
+        (start, ids, gain), _, _ = self.table()
+        return np.repeat(np.arange(len(start) - 1), np.diff(start)), ids, gain
+
+    def table(self):
+        """Return what `gain_of` reads: (start, value, gain), the groups, the size."""
         self._fit()
-        start, ids, gain = self._known
-        return np.repeat(np.arange(len(self.start)), np.diff(start)), ids, gain
+        return self._table[:3], self.values.group, self.values.n_observed
+
+    def _note(self):
+        """Put what was learned behind what was scored before."""
+        for row, value, strength in self._lots:
+            self._make_room(len(row), value.size)
+            lot = np.ascontiguousarray(row), value, strength
+            size = self.values.n_observed
+            self._n = note(
+                lot, self._scored, self._n, self._chains[0], self._start, size
+            )
+        self._lots = []
+
+    def _make_room(self, n, n_values):
+        """Have room for `n` more candidates with `n_values` values."""
+        follow, begin, ids, strength = self._scored
+        n, n_values = self._n + n, int(begin[self._n]) + n_values
+        if n > len(follow):
+            follow, strength = _grown(follow, n), _grown(strength, n)
+            begin = _grown(begin, n + 1)
+        if n_values > len(ids):
+            ids = _grown(ids, n_values)
+        self._scored = follow, begin, ids, strength
 
     def _fit(self):
         """Fit the gains of the values that occur, and the spread of the residuals.
 
         Queries of which nothing new was scored keep theirs.
         """
-        if not self._lots:
+        self._note()
+        if self._n == self._n_fitted:
             return
-        cands = Candidates.concat([lot[0] for lot in self._lots])
-        strength = np.concatenate([lot[1] for lot in self._lots])
-        self._lots = []
-        self._note_alone(cands, strength)
-        dirty = np.zeros(len(self.start), dtype=bool)
-        dirty[cands.row] = True
-        self._append(cands, strength)
-        self._known = fit_gains(
-            dirty,
-            self._row[: self._n],
-            (self._value, self._strength),
-            self.start,
-            self._alone,
-            self._known,
+        begin = self._scored[1]
+        self._table = fit_gains(
+            self._scored,
+            self._chains,
+            self._start,
+            self._table,
             self.spread,
+            self._mark,
             self.values.group,
-            self._rule,
+            (NEAR, RIDGE, N_SWEEPS),
+            int(begin[self._n] - begin[self._n_fitted]),
         )
-
-    def _append(self, cands, strength):
-        """Put candidates behind those of former lots."""
-        begin, end = self._n, self._n + len(cands)
-        size, width = self._value.shape
-        if end > size or cands.value.shape[1] > width:
-            size = size if end <= size else 2 * end
-            value = np.full((size, max(width, cands.value.shape[1])), PAD, np.intp)
-            value[:begin, :width] = self._value[:begin]
-            self._value = value
-            self._row = np.append(self._row[:begin], np.empty(size - begin, np.intp))
-            self._strength = np.append(self._strength[:begin], np.empty(size - begin))
-        self._value[begin:end, : cands.value.shape[1]] = cands.value
-        self._row[begin:end], self._strength[begin:end] = cands.row, strength
-        self._n = end
-
-    def _note_alone(self, cands, strength):
-        """Take note of what values do alone, as it was when first scored."""
-        one = np.flatnonzero(cands.n_changed == 1)
-        if not len(one):
-            return
-        n, size = len(self.start), self.values.n_observed
-        start, ids, gain = self._alone
-        old = np.repeat(np.arange(n), np.diff(start)) * size + ids
-        new = cands.row[one] * size + cands.value[one].max(axis=1)
-        gain = np.concatenate([gain, strength[one] - self.start[cands.row[one]]])
-        key, first = np.unique(np.concatenate([old, new]), return_index=True)
-        start = np.searchsorted(key, np.arange(n + 1) * size)
-        self._alone = start, key % size, gain[first]
+        self._n_fitted = self._n
 
 
-def _nothing(n):
-    return np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
+def _room(n):
+    return np.zeros(n, dtype=np.int64)
+
+
+def _grown(array, n):
+    """Return an array with what it has and room for twice `n`."""
+    out = np.zeros(2 * n, dtype=array.dtype)
+    out[: len(array)] = array
+    return out

@@ -12,13 +12,15 @@ def gain_of(ids, gains, begin, end, v, group, size):
 
     Those of a query are ``begin : end``; values from `size` on are not among them.
     """
-    low, high, place = begin, end, min(v, size - 1)
-    while low < high:
-        middle = (low + high) // 2
-        if ids[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
+    place = min(v, size - 1)
+    # Halving without a branch: a processor cannot foresee which half it will be.
+    low, left = begin, end - begin
+    while left > 0:
+        half = (left + 1) // 2
+        low += half if ids[low + half - 1] < place else 0
+        left -= half
+    if low < end and ids[low] == place and place == v:
+        return gains[low]
     out, gap = 0.0, -1
     for near in (low, low - 1):
         if near < begin or near >= end or group[ids[near]] != group[v]:
@@ -46,129 +48,242 @@ def nearest_gains(known, rows, ids, group, size):
 
 
 @jit
-def correct(entries, n_groups, weight, left, ridge, n_sweeps):
-    """Return what ridge regression adds to gains; `left` becomes the residuals.
+def note(lot, scored, n, new, start, size):
+    """Put the candidates of a lot behind the `n` scored before; return their number.
 
-    Gauss-Seidel, a group at a time: a candidate has one value of a group at most.
-    `entries` says whose each entry is and which value, then the group of each value.
-    """
-    who, at, group = entries
-    n_keys = len(group)
-    extra, mass = np.zeros(n_keys), np.zeros(n_keys)
-    first = np.zeros(n_groups + 1, np.int64)
-    for e in range(len(who)):
-        mass[at[e]] += weight[who[e]]
-        first[group[at[e]] + 1] += 1
-    for g in range(n_groups):
-        first[g + 1] += first[g]
-    free = first[:-1].copy()
-    order = np.empty(len(who), np.int64)
-    for e in range(len(who)):
-        order[free[group[at[e]]]] = e
-        free[group[at[e]]] += 1
-    mass += ridge
-    step, move = np.zeros(n_keys), np.zeros(n_keys)
-    turn = np.full(n_keys, -1)
-    for sweep in range(n_sweeps):
-        for g in range(n_groups):
-            lot = order[first[g] : first[g + 1]]
-            for e in lot:
-                step[at[e]] += weight[who[e]] * left[who[e]]
-            for e in lot:
-                k = at[e]
-                if turn[k] != sweep:
-                    move[k] = (step[k] - ridge * extra[k]) / mass[k]
-                    extra[k] += move[k]
-                    step[k], turn[k] = 0.0, sweep
-                left[who[e]] -= move[k]
-    return extra
-
-
-@jit
-def _fit_one(lot, cands, base, alone, begin, end, group, rule):
-    """Return (values, gains, spread of the residuals) of the candidates of a query."""
-    value, strength = cands
-    size, n_groups, near, ridge, n_sweeps = rule
-    n, room = len(lot), 0
-    for i in lot:
-        for s in range(value.shape[1]):
-            room += value[i, s] != PAD
-    who, ids = np.empty(room, np.int64), np.empty(room, np.int64)
-    e = 0
-    for i in range(n):
-        for s in range(value.shape[1]):
-            if value[lot[i], s] != PAD:
-                who[e], ids[e] = i, value[lot[i], s]
-                e += 1
-    known = np.unique(ids)
-    at = np.searchsorted(known, ids)
-    prior = np.empty(len(known))
-    for k in range(len(known)):
-        prior[k] = gain_of(alone[0], alone[1], begin, end, known[k], group, size)
-    sums, weight, left = np.zeros(n), np.empty(n), np.empty(n)
-    for e in range(room):
-        sums[who[e]] += prior[at[e]]
-    for i in range(n):
-        weight[i] = 1.0 / (near + abs(strength[lot[i]]))
-        left[i] = strength[lot[i]] - base - sums[i]
-    entries = who, at, group[known]
-    gain = prior + correct(entries, n_groups, weight, left, ridge, n_sweeps)
-    total = square = 0.0
-    for i in range(n):
-        total += weight[i]
-        square += weight[i] * left[i] ** 2
-    return known, gain, np.sqrt(square / max(total, 1e-12))
-
-
-@jit
-def fit_gains(dirty, row, cands, start, alone, known, spread, group, rule):
-    """Return (start, value, gain) as fitted anew for the queries that are `dirty`.
-
-    The others keep what they have; `spread` is set in place.
+    What changes nothing sets the strength of its query. What has values from `size` on
+    is left out.
 
     Parameters
     ----------
-    row, cands : the query of each scored candidate; its (value, strength)
+    lot : (row, value, strength)
+    scored : (follow, begin, ids, strength)
+        Candidates in a row, with room for more: the values of candidate i are
+        ``ids[begin[i] : begin[i + 1]]``, and ``follow[i]`` is the next one of its
+        query, -1 for none.
+    new : ndarray of shape (n_queries,)
+        The first one of each query of which no gain was fitted so far.
+    """
+    row, value, told = lot
+    follow, begin, ids, strength = scored
+    for i in range(len(row)):
+        end = begin[n]
+        usual = True
+        for s in range(value.shape[1]):
+            v = value[i, s]
+            if v >= size:
+                usual = False
+                break
+            if v != PAD:
+                ids[end] = v
+                end += 1
+        if usual and end == begin[n]:
+            start[row[i]] = told[i]
+        elif usual:
+            begin[n + 1], strength[n] = end, told[i]
+            follow[n], new[row[i]] = new[row[i]], n
+            n += 1
+    return n
+
+
+@jit
+def fit_gains(scored, chains, start, table, spread, mark, group, rule, room):
+    """Return the table as fitted anew for the queries of which something is new.
+
+    Parameters
+    ----------
+    scored : (follow, begin, ids, strength)
+    chains : (new, several)
+        The first candidate of each query that is new, and the first one that changes
+        several values. The former become some of the latter.
     start : ndarray of shape (n_queries,)
         The strengths of the queries themselves.
-    alone : (start, value, gain) of what single values do alone
-    known : (start, value, gain) so far
-    rule : (size, n_groups, near, ridge, n_sweeps)
+    table : (start, value, gain, alone, hold)
+        Of the values known of each query, sorted: their gains, what they do alone (NaN
+        where that is not known), and what holds them there.
+    spread : ndarray of shape (n_queries,)
+        Set in place.
+    mark : ndarray of shape (size,)
+        Any numbers; they are lost.
+    rule : (near, ridge, n_sweeps)
+    room : int
+        At least the number of values of what is new.
     """
-    n = len(dirty)
-    first = np.zeros(n + 1, np.int64)
-    room = len(known[1])
-    for i in range(len(row)):
-        if dirty[row[i]]:
-            first[row[i] + 1] += 1
-            for s in range(cands[0].shape[1]):
-                room += cands[0][i, s] != PAD
-    for r in range(n):
-        first[r + 1] += first[r]
-    free = first[:-1].copy()
-    order = np.empty(first[-1], np.int64)
-    for i in range(len(row)):
-        if dirty[row[i]]:
-            order[free[row[i]]] = i
-            free[row[i]] += 1
-    ptr = np.zeros(n + 1, np.int64)
-    ids, gains = np.empty(room, np.int64), np.empty(room)
-    for r in range(n):
-        begin = ptr[r]
-        if dirty[r]:
-            value, gain, spread[r] = _fit_one(
-                order[first[r] : first[r + 1]],
-                cands,
-                start[r],
-                alone[1:],
-                alone[0][r],
-                alone[0][r + 1],
-                group,
-                rule,
-            )
+    new = chains[0]
+    was, n = table[0], len(start)
+    fresh = np.empty(room, np.int64)
+    room += len(table[1])
+    ptr, value = np.zeros(n + 1, np.int64), np.empty(room, np.int64)
+    gain, alone, hold = np.empty(room), np.empty(room), np.empty(room)
+    r = 0
+    while r < n:
+        # Queries of which nothing is new keep what they have.
+        stop = r
+        while stop < n and new[stop] < 0:
+            stop += 1
+        a, b = was[r], was[stop]
+        p, q = ptr[r], ptr[r] + b - a
+        value[p:q], gain[p:q] = table[1][a:b], table[2][a:b]
+        alone[p:q], hold[p:q] = table[3][a:b], table[4][a:b]
+        for t in range(r, stop):
+            ptr[t + 1] = was[t + 1] - a + p
+        if stop == n:
+            break
+        r = stop
+        a, b = was[r], was[r + 1]
+        n_fresh = _new_values(new[r], scored, table[1][a:b], mark, fresh)
+        p, q = ptr[r], ptr[r] + b - a + n_fresh
+        mine = value[p:q], gain[p:q], alone[p:q], hold[p:q]
+        _join(table[1][a:b], table[3][a:b], table[4][a:b], fresh[:n_fresh], mine)
+        for k in range(p, q):
+            mark[value[k]] = k - p
+        _sort_out(r, scored, chains, start[r], mine, mark, rule[0])
+        spread[r] = _fit_one(chains[1][r], scored, start[r], mine, mark, group, rule)
+        ptr[r + 1] = q
+        r += 1
+    m = ptr[n]
+    return ptr, value[:m], gain[:m], alone[:m], hold[:m]
+
+
+@jit
+def _new_values(i, scored, old, mark, fresh):
+    """Put what is not among the `old` values into `fresh`, sorted; return the number.
+
+    It is looked for in candidate `i` and those that follow. A value has its place among
+    the old and the fresh ones as its mark.
+    """
+    follow, begin, ids, _ = scored
+    n = 0
+    for k in range(len(old)):
+        mark[old[k]] = k
+    while i >= 0:
+        for e in range(begin[i], begin[i + 1]):
+            v = ids[e]
+            k = mark[v]
+            if 0 <= k < len(old) and old[k] == v:
+                continue
+            k -= len(old)
+            if 0 <= k < n and fresh[k] == v:
+                continue
+            fresh[n], mark[v] = v, len(old) + n
+            n += 1
+        i = follow[i]
+    fresh[:n].sort()
+    return n
+
+
+@jit
+def _join(old, alone, hold, fresh, mine):
+    """Merge old and fresh values; of the latter nothing is known."""
+    a = b = 0
+    for k in range(len(old) + len(fresh)):
+        if b == len(fresh) or (a < len(old) and old[a] < fresh[b]):
+            mine[0][k], mine[2][k], mine[3][k] = old[a], alone[a], hold[a]
+            a += 1
         else:
-            value = known[1][known[0][r] : known[0][r + 1]]
-            gain = known[2][known[0][r] : known[0][r + 1]]
-        ptr[r + 1] = begin + len(value)
-        ids[begin : ptr[r + 1]], gains[begin : ptr[r + 1]] = value, gain
-    return ptr, ids[: ptr[n]].copy(), gains[: ptr[n]].copy()
+            mine[0][k], mine[2][k], mine[3][k] = fresh[b], np.nan, 0.0
+            b += 1
+
+
+@jit
+def _sort_out(r, scored, chains, base, mine, mark, near):
+    """Take note of what is new: single values, and candidates that have several.
+
+    A value that was scored alone has its gain, which it is held to by its weight.
+    """
+    follow, begin, ids, strength = scored
+    new, several = chains
+    i = new[r]
+    while i >= 0:
+        after = follow[i]
+        if begin[i + 1] - begin[i] == 1:
+            k = mark[ids[begin[i]]]
+            mine[2][k] = strength[i] - base
+            mine[3][k] += 1.0 / (near + abs(strength[i]))
+        else:
+            follow[i], several[r] = several[r], i
+        i = after
+    new[r] = PAD
+
+
+@jit
+def _priors(value, alone, group):
+    """Return what each value, or the nearest one of its group, does alone, 0 if none.
+
+    Of two that are as near, the higher one counts.
+    """
+    n = len(value)
+    out, gap = np.zeros(n), np.full(n, -1)
+    near = -1
+    for k in range(n - 1, -1, -1):
+        near = k if alone[k] == alone[k] else near
+        if near >= 0 and group[value[near]] == group[value[k]]:
+            out[k], gap[k] = alone[near], value[near] - value[k]
+    near = -1
+    for k in range(n):
+        near = k if alone[k] == alone[k] else near
+        if near >= 0 and group[value[near]] == group[value[k]]:
+            apart = value[k] - value[near]
+            if gap[k] < 0 or apart < gap[k]:
+                out[k], gap[k] = alone[near], apart
+    return out
+
+
+@jit
+def _fit_one(head, scored, base, mine, mark, group, rule):
+    """Fit the gains of a query; return the spread of the residuals.
+
+    Ridge regression by Gauss-Seidel, value by value: those of a group do not meet.
+    Candidates of single values are told by what holds their gains.
+    """
+    follow, begin, ids, strength = scored
+    value, gain, alone, hold = mine
+    near, ridge, n_sweeps = rule
+    prior = _priors(value, alone, group)
+    gain[:] = prior
+    n, n_keys = 0, len(value)
+    first = np.zeros(n_keys + 1, np.int64)
+    i = head
+    while i >= 0:
+        for e in range(begin[i], begin[i + 1]):
+            first[mark[ids[e]] + 1] += 1
+        n += 1
+        i = follow[i]
+    for k in range(n_keys):
+        first[k + 1] += first[k]
+    # The candidates of value k are who[first[k] : first[k + 1]].
+    who, free = np.empty(first[n_keys], np.int64), first[:-1].copy()
+    weight, left = np.empty(n), np.empty(n)
+    mass = np.full(n_keys, ridge)
+    i, c = head, 0
+    while i >= 0:
+        weight[c] = 1.0 / (near + abs(strength[i]))
+        total = 0.0
+        for e in range(begin[i], begin[i + 1]):
+            k = mark[ids[e]]
+            who[free[k]] = c
+            free[k] += 1
+            mass[k] += weight[c]
+            total += prior[k]
+        left[c] = strength[i] - base - total
+        c += 1
+        i = follow[i]
+    for _ in range(n_sweeps):
+        for k in range(n_keys):
+            if first[k] == first[k + 1]:
+                continue
+            step = -(ridge + hold[k]) * (gain[k] - prior[k])
+            for c in who[first[k] : first[k + 1]]:
+                step += weight[c] * left[c]
+            move = step / (mass[k] + hold[k])
+            gain[k] += move
+            for c in who[first[k] : first[k + 1]]:
+                left[c] -= move
+    total = square = 0.0
+    for c in range(n):
+        total += weight[c]
+        square += weight[c] * left[c] ** 2
+    for k in range(n_keys):
+        total += hold[k]
+        square += hold[k] * (gain[k] - prior[k]) ** 2
+    return np.sqrt(square / max(total, 1e-12))

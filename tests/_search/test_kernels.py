@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from skcf._search import Problem
 from skcf._search._breed import breed
-from skcf._search._effects import N_SWEEPS, NEAR, RIDGE, Effects
-from skcf._search._gains import correct, nearest_gains
 from skcf._search._kernels import (
     alike_of,
     first_of_each,
@@ -236,99 +234,6 @@ def test_candidates_share_a_key_where_query_and_values_are_equal(seed):
     _, told = np.unique(cands.keys(values), return_inverse=True)
     assert len(set(zip(told, truth, strict=True))) == len(np.unique(truth))
     assert told.max() == truth.max()
-
-
-# -- gains of values ---------------------------------------------------------------
-
-
-@FEW
-@given(seed=seeds)
-def test_the_nearest_gain_is_looked_up_in_the_group_of_a_query(seed):
-    rng = np.random.default_rng(seed)
-    group = np.sort(rng.integers(0, 3, 12))
-    keys = np.unique(rng.integers(0, 3 * 12, 10))
-    gains = rng.normal(size=len(keys))
-    rows, ids = rng.integers(0, 3, 40), rng.integers(-1, 12, 40)
-    known = np.searchsorted(keys, 12 * np.arange(4)), keys % 12, gains
-    told = nearest_gains(known, rows, ids, group, 12)
-    for row, v, gain in zip(rows, ids, told, strict=True):
-        same = (keys // 12 == row) & (group[keys % 12] == group[v])
-        gap = np.abs(keys % 12 - v)[same]
-        if v == PAD or not len(gap):
-            assert gain == 0
-        else:
-            assert gain in gains[same][gap == gap.min()]
-
-
-@FEW
-@given(seed=seeds)
-def test_ridge_regression_takes_a_group_at_a_time(seed):
-    rng = np.random.default_rng(seed)
-    n, n_groups = 50, 4
-    group = np.sort(rng.integers(0, n_groups, 15))
-    chosen = rng.random((n, n_groups)) < 0.6
-    at = np.array(
-        [
-            [rng.choice(f) if len(f := np.flatnonzero(group == g)) else 0]
-            for g in range(n_groups)
-            for _ in range(n)
-        ]
-    ).reshape(n_groups, n)
-    chosen &= np.isin(np.arange(n_groups), group)
-    who, g = np.nonzero(chosen)
-    at = at[g, who]
-    weight, left = rng.random(n), rng.normal(size=n)
-    extra, rest = np.zeros(15), left.copy()
-    mass = np.bincount(at, weight[who], minlength=15) + RIDGE
-    for _ in range(N_SWEEPS):
-        for h in range(n_groups):
-            lot = g == h
-            step = np.bincount(at[lot], (weight * rest)[who[lot]], minlength=15)
-            step = np.where(group == h, (step - RIDGE * extra) / mass, 0.0)
-            extra += step
-            rest[who[lot]] -= step[at[lot]]
-    told = correct((who, at, group), n_groups, weight, left, RIDGE, N_SWEEPS)
-    np.testing.assert_allclose(told, extra, atol=1e-12)
-    np.testing.assert_allclose(left, rest, atol=1e-12)
-
-
-@FEW
-@given(seed=seeds)
-def test_gains_are_fitted_query_by_query(seed):
-    rng = np.random.default_rng(seed)
-    values = space_of(rng).values
-    effects, n = Effects(values, 3), 60
-    effects.learn(Candidates.unchanged(np.arange(3)), start := rng.normal(size=3))
-    cands = some_candidates(rng, values, n, 3)
-    cands = cands.take(cands.n_changed > 0)
-    strength = rng.normal(size=len(cands))
-    # Told in two lots, the second one of some of the queries alone.
-    for lot in (cands.row < 2, cands.row == 2):
-        effects.learn(cands.take(lot), strength[lot])
-        rows, ids, gain = effects.known()
-    for r in range(3):
-        mine = np.flatnonzero(cands.row == r)
-        some, y = cands.value[mine], strength[mine] - start[r]
-        who, slot = np.nonzero(some != PAD)
-        known, at = np.unique(some[who, slot], return_inverse=True)
-        assert ids[rows == r].tolist() == known.tolist()
-        one = np.flatnonzero((some != PAD).sum(axis=1) == 1)[::-1]
-        alone = dict(zip(some[one].max(axis=1).tolist(), y[one], strict=True))
-        group = values.group[known]
-        prior = np.zeros(len(known))
-        for k, v in enumerate(known):
-            same = [w for w in alone if values.group[w] == group[k]]
-            if same:
-                # Of two that are as near, the higher one counts.
-                prior[k] = alone[min(same, key=lambda w: (abs(w - v), -w))]
-        left = y - np.bincount(who, prior[at], minlength=len(y))
-        weight = 1 / (NEAR + np.abs(strength[mine]))
-        entries = who, at, group
-        n_groups = len(values.single)
-        truth = prior + correct(entries, n_groups, weight, left, RIDGE, N_SWEEPS)
-        np.testing.assert_allclose(gain[rows == r], truth, atol=1e-12)
-        spread = np.sqrt((weight * left**2).sum() / max(weight.sum(), 1e-12))
-        np.testing.assert_allclose(effects.spread[r], spread)
 
 
 # -- the beam ----------------------------------------------------------------------
