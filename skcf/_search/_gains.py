@@ -12,15 +12,13 @@ def gain_of(ids, gains, begin, end, v, group, size):
 
     Those of a query are ``begin : end``; values from `size` on are not among them.
     """
-    place = min(v, size - 1)
-    # Halving without a branch: a processor cannot foresee which half it will be.
-    low, left = begin, end - begin
-    while left > 0:
-        half = (left + 1) // 2
-        low += half if ids[low + half - 1] < place else 0
-        left -= half
-    if low < end and ids[low] == place and place == v:
-        return gains[low]
+    low, high, place = begin, end, min(v, size - 1)
+    while low < high:
+        middle = (low + high) // 2
+        if ids[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
     out, gap = 0.0, -1
     for near in (low, low - 1):
         if near < begin or near >= end or group[ids[near]] != group[v]:
@@ -109,40 +107,52 @@ def fit_gains(scored, chains, start, table, spread, mark, group, rule, room):
     room : int
         At least the number of values of what is new.
     """
-    new = chains[0]
-    was, n = table[0], len(start)
-    fresh = np.empty(room, np.int64)
-    room += len(table[1])
-    ptr, value = np.zeros(n + 1, np.int64), np.empty(room, np.int64)
-    gain, alone, hold = np.empty(room), np.empty(room), np.empty(room)
-    r = 0
-    while r < n:
-        # Queries of which nothing is new keep what they have.
-        stop = r
-        while stop < n and new[stop] < 0:
-            stop += 1
-        a, b = was[r], was[stop]
-        p, q = ptr[r], ptr[r] + b - a
-        value[p:q], gain[p:q] = table[1][a:b], table[2][a:b]
-        alone[p:q], hold[p:q] = table[3][a:b], table[4][a:b]
-        for t in range(r, stop):
-            ptr[t + 1] = was[t + 1] - a + p
-        if stop == n:
-            break
-        r = stop
-        a, b = was[r], was[r + 1]
-        n_fresh = _new_values(new[r], scored, table[1][a:b], mark, fresh)
-        p, q = ptr[r], ptr[r] + b - a + n_fresh
+    new, several = chains
+    table = _with_new_values(scored, new, table, mark, room)
+    ptr, value, gain, alone, hold = table
+    for r in range(len(start)):
+        if new[r] < 0:
+            continue
+        p, q = ptr[r], ptr[r + 1]
         mine = value[p:q], gain[p:q], alone[p:q], hold[p:q]
-        _join(table[1][a:b], table[3][a:b], table[4][a:b], fresh[:n_fresh], mine)
         for k in range(p, q):
             mark[value[k]] = k - p
         _sort_out(r, scored, chains, start[r], mine, mark, rule[0])
-        spread[r] = _fit_one(chains[1][r], scored, start[r], mine, mark, group, rule)
-        ptr[r + 1] = q
-        r += 1
-    m = ptr[n]
-    return ptr, value[:m], gain[:m], alone[:m], hold[:m]
+        spread[r] = _fit_one(several[r], scored, start[r], mine, mark, group, rule)
+    return table
+
+
+@jit
+def _with_new_values(scored, new, table, mark, room):
+    """Return the table with the values that only new candidates have.
+
+    Where there are none it is the same one.
+    """
+    ptr, value, gain, alone, hold = table
+    n = len(new)
+    fresh, first = np.empty(room, np.int64), np.zeros(n + 1, np.int64)
+    for r in range(n):
+        first[r + 1] = first[r]
+        if new[r] >= 0:
+            old = value[ptr[r] : ptr[r + 1]]
+            first[r + 1] += _new_values(new[r], scored, old, mark, fresh[first[r] :])
+    if first[n] == 0:
+        return table
+    size = len(value) + first[n]
+    values, gains = np.empty(size, np.int64), np.empty(size)
+    alones, holds = np.empty(size), np.empty(size)
+    for r in range(n):
+        a, b, k = ptr[r], first[r], ptr[r] + first[r]
+        while a < ptr[r + 1] or b < first[r + 1]:
+            if b == first[r + 1] or (a < ptr[r + 1] and value[a] < fresh[b]):
+                values[k], gains[k] = value[a], gain[a]
+                alones[k], holds[k] = alone[a], hold[a]
+                a += 1
+            else:
+                values[k], gains[k], alones[k], holds[k] = fresh[b], 0.0, np.nan, 0.0
+                b += 1
+            k += 1
+    return ptr + first, values, gains, alones, holds
 
 
 @jit
@@ -173,19 +183,6 @@ def _new_values(i, scored, old, mark, fresh):
 
 
 @jit
-def _join(old, alone, hold, fresh, mine):
-    """Merge old and fresh values; of the latter nothing is known."""
-    a = b = 0
-    for k in range(len(old) + len(fresh)):
-        if b == len(fresh) or (a < len(old) and old[a] < fresh[b]):
-            mine[0][k], mine[2][k], mine[3][k] = old[a], alone[a], hold[a]
-            a += 1
-        else:
-            mine[0][k], mine[2][k], mine[3][k] = fresh[b], np.nan, 0.0
-            b += 1
-
-
-@jit
 def _sort_out(r, scored, chains, base, mine, mark, near):
     """Take note of what is new: single values, and candidates that have several.
 
@@ -193,13 +190,14 @@ def _sort_out(r, scored, chains, base, mine, mark, near):
     """
     follow, begin, ids, strength = scored
     new, several = chains
+    _, _, alone, hold = mine
     i = new[r]
     while i >= 0:
         after = follow[i]
         if begin[i + 1] - begin[i] == 1:
             k = mark[ids[begin[i]]]
-            mine[2][k] = strength[i] - base
-            mine[3][k] += 1.0 / (near + abs(strength[i]))
+            alone[k] = strength[i] - base
+            hold[k] += 1.0 / (near + abs(strength[i]))
         else:
             follow[i], several[r] = several[r], i
         i = after
@@ -212,20 +210,23 @@ def _priors(value, alone, group):
 
     Of two that are as near, the higher one counts.
     """
-    n = len(value)
-    out, gap = np.zeros(n), np.full(n, -1)
-    near = -1
-    for k in range(n - 1, -1, -1):
-        near = k if alone[k] == alone[k] else near
-        if near >= 0 and group[value[near]] == group[value[k]]:
-            out[k], gap[k] = alone[near], value[near] - value[k]
-    near = -1
+    out = alone.copy()
+    n = end = len(value)
     for k in range(n):
-        near = k if alone[k] == alone[k] else near
-        if near >= 0 and group[value[near]] == group[value[k]]:
-            apart = value[k] - value[near]
-            if gap[k] < 0 or apart < gap[k]:
-                out[k], gap[k] = alone[near], apart
+        if alone[k] == alone[k]:
+            continue
+        if k == 0 or end <= k or alone[k - 1] == alone[k - 1]:
+            # The next ones of which it is known, on both sides of this and others.
+            low, end = k - 1, k + 1
+            while end < n and alone[end] != alone[end]:
+                end += 1
+        out[k], gap = 0.0, -1
+        for near in (end, low):
+            if near < 0 or near == n or group[value[near]] != group[value[k]]:
+                continue
+            apart = abs(value[near] - value[k])
+            if gap < 0 or apart < gap:
+                out[k], gap = alone[near], apart
     return out
 
 
@@ -233,7 +234,6 @@ def _priors(value, alone, group):
 def _fit_one(head, scored, base, mine, mark, group, rule):
     """Fit the gains of a query; return the spread of the residuals.
 
-    Ridge regression by Gauss-Seidel, value by value: those of a group do not meet.
     Candidates of single values are told by what holds their gains.
     """
     follow, begin, ids, strength = scored
@@ -254,31 +254,19 @@ def _fit_one(head, scored, base, mine, mark, group, rule):
     # The candidates of value k are who[first[k] : first[k + 1]].
     who, free = np.empty(first[n_keys], np.int64), first[:-1].copy()
     weight, left = np.empty(n), np.empty(n)
-    mass = np.full(n_keys, ridge)
     i, c = head, 0
     while i >= 0:
-        weight[c] = 1.0 / (near + abs(strength[i]))
         total = 0.0
         for e in range(begin[i], begin[i + 1]):
             k = mark[ids[e]]
             who[free[k]] = c
             free[k] += 1
-            mass[k] += weight[c]
             total += prior[k]
+        weight[c] = 1.0 / (near + abs(strength[i]))
         left[c] = strength[i] - base - total
         c += 1
         i = follow[i]
-    for _ in range(n_sweeps):
-        for k in range(n_keys):
-            if first[k] == first[k + 1]:
-                continue
-            step = -(ridge + hold[k]) * (gain[k] - prior[k])
-            for c in who[first[k] : first[k + 1]]:
-                step += weight[c] * left[c]
-            move = step / (mass[k] + hold[k])
-            gain[k] += move
-            for c in who[first[k] : first[k + 1]]:
-                left[c] -= move
+    _sweep(gain, prior, hold, first, who, weight, left, ridge, n_sweeps)
     total = square = 0.0
     for c in range(n):
         total += weight[c]
@@ -287,3 +275,28 @@ def _fit_one(head, scored, base, mine, mark, group, rule):
         total += hold[k]
         square += hold[k] * (gain[k] - prior[k]) ** 2
     return np.sqrt(square / max(total, 1e-12))
+
+
+@jit
+def _sweep(gain, prior, hold, first, who, weight, left, ridge, n_sweeps):
+    """Fit the gains by ridge regression; `left` becomes the residuals.
+
+    Gauss-Seidel, value by value: those of a group do not meet in a candidate.
+    """
+    n = len(gain)
+    busy, mass, m = np.empty(n, np.int64), np.empty(n), 0
+    for k in range(n):
+        if first[k] < first[k + 1]:
+            busy[m], mass[k] = k, ridge + hold[k]
+            for c in who[first[k] : first[k + 1]]:
+                mass[k] += weight[c]
+            m += 1
+    for _ in range(n_sweeps):
+        for k in busy[:m]:
+            step = (ridge + hold[k]) * (prior[k] - gain[k])
+            for c in who[first[k] : first[k + 1]]:
+                step += weight[c] * left[c]
+            move = step / mass[k]
+            gain[k] += move
+            for c in who[first[k] : first[k + 1]]:
+                left[c] -= move
