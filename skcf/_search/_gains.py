@@ -242,25 +242,26 @@ def _fit_one(head, scored, base, mine, mark, group, rule):
     prior = _priors(value, alone, group)
     gain[:] = prior
     n, n_keys = 0, len(value)
-    first = np.zeros(n_keys + 1, np.int64)
+    first = np.zeros(n_keys + 2, np.int64)
     i = head
     while i >= 0:
         for e in range(begin[i], begin[i + 1]):
-            first[mark[ids[e]] + 1] += 1
+            first[mark[ids[e]] + 2] += 1
         n += 1
         i = follow[i]
     for k in range(n_keys):
-        first[k + 1] += first[k]
-    # The candidates of value k are who[first[k] : first[k + 1]].
-    who, free = np.empty(first[n_keys], np.int64), first[:-1].copy()
+        first[k + 2] += first[k + 1]
+    # The candidates of value k are who[first[k] : first[k + 1]]: once they are in,
+    # the numbers that say where the next one goes have moved on to these.
+    who = np.empty(first[n_keys + 1], np.int64)
     weight, left = np.empty(n), np.empty(n)
     i, c = head, 0
     while i >= 0:
         total = 0.0
         for e in range(begin[i], begin[i + 1]):
             k = mark[ids[e]]
-            who[free[k]] = c
-            free[k] += 1
+            who[first[k + 1]] = c
+            first[k + 1] += 1
             total += prior[k]
         weight[c] = 1.0 / (near + abs(strength[i]))
         left[c] = strength[i] - base - total
@@ -288,15 +289,15 @@ def _sweep(gain, prior, hold, first, who, weight, left, ridge, n_sweeps):
     for k in range(n):
         if first[k] < first[k + 1]:
             busy[m], mass[k] = k, ridge + hold[k]
-            for c in who[first[k] : first[k + 1]]:
-                mass[k] += weight[c]
+            for e in range(first[k], first[k + 1]):
+                mass[k] += weight[who[e]]
             m += 1
     for _ in range(n_sweeps):
         for k in busy[:m]:
             step = (ridge + hold[k]) * (prior[k] - gain[k])
-            for c in who[first[k] : first[k + 1]]:
-                step += weight[c] * left[c]
+            for e in range(first[k], first[k + 1]):
+                step += weight[who[e]] * left[who[e]]
             move = step / mass[k]
             gain[k] += move
-            for c in who[first[k] : first[k + 1]]:
-                left[c] -= move
+            for e in range(first[k], first[k + 1]):
+                left[who[e]] -= move
