@@ -1,4 +1,4 @@
-"""Compiled loops of the searches: costs, ranks, sets of keys, gains of values.
+"""Compiled loops of the searches: costs, ranks, sets of keys.
 
 They say what numpy could say as well, in one pass in place of many; the tests hold them
 against numpy.
@@ -293,19 +293,6 @@ def set_keys(at, row, value, group):
 def once(keys):
     """Return the positions of the first of equal keys."""
     return first_unseen(np.zeros(1, np.uint64), keys)
-
-
-@jit
-def made_of(value, size):
-    """Return which candidates have values, and all below `size`."""
-    out = np.zeros(len(value), np.bool_)
-    for i in range(len(value)):
-        for s in range(value.shape[1]):
-            if value[i, s] >= size:
-                out[i] = False
-                break
-            out[i] |= value[i, s] != PAD
-    return out
 
 
 @jit

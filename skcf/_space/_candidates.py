@@ -42,7 +42,7 @@ class Candidates:
     def __init__(self, row, value):
         self.row = row
         self.value = np.ascontiguousarray(value)
-        self._groups = None
+        self._groups = self._keys = None
 
     def __len__(self):
         return len(self.row)
@@ -68,7 +68,10 @@ class Candidates:
     def take(self, at):
         """Return some of the candidates, by mask or position."""
         at = positions(at)
-        return Candidates(picked(self.row, at), picked(self.value, at))
+        some = Candidates(picked(self.row, at), picked(self.value, at))
+        if self._keys is not None:
+            some._keys = picked(self._keys, at)
+        return some
 
     @property
     def n_changed(self):
@@ -124,4 +127,6 @@ class Candidates:
 
     def keys(self, values):
         """Return 64 bits that stand for the query and what each candidate writes."""
-        return key_values(self.row, self.value, values.mark)
+        if self._keys is None:
+            self._keys = key_values(self.row, self.value, values.mark)
+        return self._keys

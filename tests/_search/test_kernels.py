@@ -12,7 +12,6 @@ from skcf._search._kernels import (
     first_of_each,
     first_unseen,
     insert,
-    made_of,
     once,
     sort_pool,
 )
@@ -287,18 +286,6 @@ def test_children_are_every_draft_with_every_option(seed):
     assert short[0].tolist() == who[lacking].tolist()
     assert short[1].tolist() == [new[i] for i in lacking]
     assert (np.diff(fit[np.argsort(fit)]) >= 0).all() and len(fit) == len(lacking)
-
-
-@FEW
-@given(seed=seeds)
-def test_candidates_are_made_of_the_first_values_or_not(seed):
-    rng = np.random.default_rng(seed)
-    values = space_of(rng).values
-    cands = some_candidates(rng, values, 40, 3)
-    size = int(rng.integers(1, values.n_observed + 1))
-    truth = (cands.value != PAD).any(axis=1) & (cands.value < size).all(axis=1)
-    assert (made_of(cands.value, size) == truth).all()
-    assert (cands.n_changed == (cands.value != PAD).sum(axis=1)).all()
 
 
 def test_the_rank_of_nothing_is_nothing():
