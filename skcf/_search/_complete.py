@@ -3,9 +3,10 @@
 import numpy as np
 
 from skcf._jit import jit
+from skcf._search._cheaper import CheaperValues
 from skcf._search._finish import refine
 from skcf._search._kernels import costs
-from skcf._search._problem import Pool, rank_in_row
+from skcf._search._problem import Pool
 from skcf._space import Candidates
 
 # A group of more values, or more changes left to try, is more than a claim is worth:
@@ -36,8 +37,9 @@ def complete(problem, pool, rows, k):
     for lot in _lots(problem, rows):
         if problem.meter.expired:
             break
-        singles = _singles(problem, lot, bound)
-        scored, done = _try(problem, singles, lot)
+        singles, few = _singles(problem, lot, bound)
+        row, ids, cost = singles
+        scored, done = _try(problem, Candidates(row, ids[:, None]), few, cost)
         found.append(scored.take(scored.valid))
         level[done] = 1
         pairs, few = _pairs(problem, singles, done[np.isfinite(bound[done])], bound)
@@ -58,27 +60,39 @@ def _lots(problem, rows):
 
 
 def _singles(problem, rows, bound):
-    """Return all observed single changes that are cheap enough, sorted by query."""
-    n_groups = len(problem.values.single)
-    each = np.repeat(rows, n_groups)
-    groups = np.tile(np.arange(n_groups), len(rows))
-    at, ids, _ = problem.cheaper(each, groups, bound[each], MAX_VALUES)
-    seen = ids < problem.values.n_observed
-    return Candidates(each[at[seen]], ids[seen][:, None])
+    """Return (row, value, cost) of single changes that are cheap enough, by cost.
+
+    They are all observed ones of the queries that are returned with them. The others
+    have so many that too many are left, whatever was scored before.
+    """
+    cheaper = CheaperValues(problem, rows, bound[rows], MAX_VALUES, observed=True)
+    most = _most(problem)[rows] + problem.n_scored[rows]
+    # Rules may leave few of many.
+    ground = problem.ground
+    few = (cheaper.count <= most) | ground.must[rows].any(axis=1)
+    if ground.rules.joint:
+        few[:] = True
+    return cheaper.listed(np.where(few, cheaper.count, 0)), rows[few]
 
 
-def _try(problem, cands, rows):
-    """Score what was not scored; return the pool, and the queries of which all was."""
+def _most(problem):
+    """Return how many changes each query may have scored in one go."""
     most = MAX_ASKED if problem.session.asks else MAX_CHANGES
-    cands = cands.take(problem.ground.mask(cands))
-    cands = cands.take(problem.unseen(cands))
-    left = np.bincount(cands.row, minlength=len(problem))
-    if problem.max_evaluations is not None:
-        most = np.minimum(most, problem.max_evaluations - problem.n_scored)
-    few = left <= most
-    cands = cands.take(few[cands.row])
+    if problem.max_evaluations is None:
+        return np.full(len(problem), most)
+    return np.minimum(most, problem.max_evaluations - problem.n_scored)
+
+
+def _try(problem, cands, rows, cost=None):
+    """Score what was not scored; return the pool, and the queries of which all was."""
+    at = np.flatnonzero(problem.ground.mask(cands))
+    at = at[problem.unseen(cands.take(at))]
+    row = cands.row[at]
+    few = np.bincount(row, minlength=len(problem)) <= _most(problem)
+    at = at[few[row]]
+    cands = cands.take(at)
     problem.remember(cands)
-    scored = problem.score(cands)
+    scored = problem.score(cands, None if cost is None else cost[at])
     few[scored.row[scored.margin == -np.inf]] = False
     few &= ~problem.cut
     return scored, rows[few[rows]]
@@ -88,67 +102,66 @@ def _pairs(problem, singles, rows, bound):
     """Return all cheap pairs of changes, and the queries that have few of them."""
     chosen = np.zeros(len(problem), dtype=bool)
     chosen[rows] = True
-    singles = singles.take(chosen[singles.row])
-    cost = problem.cost_of(singles)
-    largest = _largest_part(problem, singles)
-    order = np.lexsort((cost, singles.row))
-    row, ids = singles.row[order], singles.value[order, 0]
-    start = np.flatnonzero(rank_in_row(row) == 0)
-    end = np.append(start[1:], len(row))
-    most = 2 * MAX_CHANGES
-    args = start, end, cost[order], largest[order], problem.values.group[ids]
-    limit = bound[row[start]]
-    none = np.empty((0, 2), dtype=np.int64)
-    size = cheap_pairs(*args, limit, most, none, np.zeros(len(start), dtype=np.int64))
-    few = size <= most
-    chosen[row[start[~few]]] = False
-    size = np.where(few, size, 0)
-    at = np.empty((int(size.sum()), 2), dtype=np.int64)
-    cheap_pairs(*args, np.where(few, limit, -1.0), most, at, np.cumsum(size) - size)
-    pair = ids[at]
-    swap = problem.values.group[pair[:, 0]] > problem.values.group[pair[:, 1]]
-    pair[swap] = pair[swap][:, ::-1]
-    cands = Candidates(row[at[:, 0]], pair)
-    near = problem.cost_of(cands) < bound[cands.row]
-    return cands.take(near), rows[chosen[rows]]
+    row, ids, cost = (part[chosen[singles[0]]] for part in singles)
+    begin = np.flatnonzero(np.diff(row, prepend=-1, append=-1))
+    whose = row[begin[:-1]]
+    size, pair = cheap_pairs(
+        begin,
+        ids,
+        cost,
+        _largest_part(problem, row, ids),
+        problem.values.group,
+        bound[whose],
+        2 * MAX_CHANGES,
+    )
+    chosen[whose[size < 0]] = False
+    return Candidates(np.repeat(whose, np.maximum(size, 0)), pair), rows[chosen[rows]]
 
 
-def _largest_part(problem, singles):
+def _largest_part(problem, row, ids):
     """Return what each single change adds to the cost by being the largest."""
     cost, values = problem.cost, problem.values
+    if not cost.norms[3]:
+        return np.zeros(len(row))
     cells = values.ptr, values.col, values.code, values.group
     norms = (0.0, 0.0, 0.0, cost.norms[3])
-    x, weight = problem.x, cost.weight
-    return costs(singles.row, singles.value, x, *cells, cost.ruler, weight, norms)
+    return costs(row, ids[:, None], problem.x, *cells, cost.ruler, cost.weight, norms)
 
 
 @jit
-def cheap_pairs(start, end, cost, largest, group, limit, most, out, place):
-    """Write the pairs of entries of each lot that cost less than its limit.
+def cheap_pairs(begin, ids, cost, largest, group, limit, most):
+    """Return how many pairs of values of each lot cost less than its limit, and these.
 
-    The entries of a lot are sorted by cost. A pair costs what both do, less the smaller
-    of what they add by being the largest. Return how many there are, counted up to one
-    more than `most`; nothing is written where `out` has no room.
+    Lot ``r`` is the values ``begin[r] : begin[r + 1]``, sorted by cost. A pair costs
+    what both do, less the smaller of what they add by being the largest. Of a lot with
+    more than `most` pairs the number is -1, and none is returned.
     """
-    size = np.zeros(len(start), np.int64)
-    for r in range(len(start)):
-        for i in range(start[r], end[r]):
-            for j in range(i + 1, end[r]):
-                if cost[i] + cost[j] - largest[i] >= limit[r]:
+    size, n = np.zeros(len(limit), np.int64), 0
+    out = np.empty((2 * len(ids) + most, 2), np.int64)
+    for r in range(len(limit)):
+        before = n
+        if len(out) - n < most:
+            old, out = out, np.empty((2 * len(out), 2), np.int64)
+            out[:n] = old[:n]
+        for i in range(begin[r], begin[r + 1]):
+            g = group[ids[i]]
+            for j in range(i + 1, begin[r + 1]):
+                dear = cost[i] + cost[j] - largest[i] >= limit[r]
+                if dear or n - before > most:
                     break
-                if group[i] == group[j]:
+                h = group[ids[j]]
+                cheap = cost[i] + cost[j] - min(largest[i], largest[j]) < limit[r]
+                if g == h or not cheap:
                     continue
-                if cost[i] + cost[j] - min(largest[i], largest[j]) >= limit[r]:
-                    continue
-                if len(out):
-                    out[place[r] + size[r], 0] = i
-                    out[place[r] + size[r], 1] = j
-                size[r] += 1
-                if size[r] > most:
-                    break
-            if size[r] > most:
-                break
-    return size
+                if n - before < most:
+                    # Values of a candidate are sorted by group.
+                    out[n, 0] = ids[i if g < h else j]
+                    out[n, 1] = ids[j if g < h else i]
+                n += 1
+        size[r] = n - before
+        if size[r] > most:
+            size[r], n = -1, before
+    return size, out[:n]
 
 
 def _joined(problem, found, k):
