@@ -1,100 +1,312 @@
-"""Children of drafts: every one with every option, as a compiled loop."""
+"""A beam search on the gains of values, query by query, as compiled loops."""
+
+from math import erfc, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
 from skcf._jit import jit
-from skcf._search._kernels import rise, sink
+from skcf._search._gains import gain_of
+from skcf._search._kernels import costs
+from skcf._search._options import options_of, prices_of
 from skcf._space import PAD
+from skcf._space._kernels import NONE, spot
+
+DEPTH = 5
+N_BEAM = 16
+# Equal ones among these are told apart only when all have been seen.
+N_SHORT = 3 * N_BEAM
+N_LIKELY = 100
+UNLIKELY = 0.02
+UNLIKELY_Z = float(ndtri(UNLIKELY))
+# Room for what is found of a query, a power of two.
+ROOM = 1024
+ROOT = sqrt(2.0)
+# More than digits may be off.
+SLACK = 1e-8
 
 
 @jit
-def _rounded(number):
-    """Return a number to nine digits, as numpy rounds it."""
-    return np.rint(number * 1e9) / 1e9
+def compose(parents, known, row_of, cells, group, ruler, mark, size):
+    """Return combinations of values that may be valid and cost less than a bound.
 
-
-@jit
-def _children(base, slots, options, group, row_of, n_short):
-    """Return what `breed` does, in arrays with room to spare."""
-    row, value, cost, guess = base
-    ids, gains, prices, start, size = options
-    bound, bias, price, floor = row_of
-    n, room = 0, 0
-    for i in range(len(row)):
-        room += size[row[i]]
-    who, new = np.empty(room, np.int64), np.empty(room, np.int64)
-    told = np.empty((room, 2))
-    # What falls short: a heap of places a query, the worst of those kept on top.
-    held = np.zeros(len(bound), np.int64)
-    heap = np.empty((len(bound), n_short), np.int64)
-    places = len(bound) * n_short
-    s_who, s_new = np.empty(places, np.int64), np.empty(places, np.int64)
-    s_told, s_fit = np.empty((places, 2)), np.empty(places)
-    s_turn = np.full(places, -1)
-    turn = 0
-    for i in range(len(row)):
-        r = row[i]
-        for t in range(start[r], start[r] + size[r]):
-            v = ids[t]
-            c, e = cost[i] + prices[t], guess[i] + gains[t]
-            same = False
-            for s in range(value.shape[1]):
-                old = value[i, s]
-                if old != PAD and group[old] == group[v]:
-                    same = old == v
-                    c -= slots[0][i, s]
-                    e -= slots[1][i, s]
-                    break
-            if same or not c < bound[r]:
-                continue
-            turn += 1
-            if e + bias[r] > floor[r]:
-                who[n], new[n], told[n, 0], told[n, 1] = i, v, c, e
-                n += 1
-            lack = -e - bias[r]
-            if not lack > 0:
-                continue
-            fit = _rounded(c + price[r] * lack)
-            if held[r] == n_short:
-                at = heap[r, 0]
-                if fit >= s_fit[at]:
-                    continue
-            else:
-                at = r * n_short + held[r]
-            s_who[at], s_new[at], s_turn[at] = i, v, turn
-            s_told[at, 0], s_told[at, 1], s_fit[at] = c, e, fit
-            if held[r] == n_short:
-                sink(heap[r], at, s_fit, s_turn, s_fit[:0])
-            else:
-                rise(heap[r], held[r], at, s_fit, s_turn, s_fit[:0])
-                held[r] += 1
-    return (who, new, told, n), (s_who, s_new, s_told, s_fit, s_turn)
-
-
-def breed(base, slots, options, group, row_of, n_short):
-    """Return the children of drafts that are worth a look, in two lots.
-
-    Every draft with every option of its query that costs less than the bound. The first
-    lot is what has a chance, the second what falls short, the `n_short` of each query
-    that would cost least with the strength bought that they lack.
+    For each query, the parents, each of them without one value, and nothing are put
+    together with every value that is worth trying. Those children with the most to hope
+    for are found; what falls short, and would cost least with the strength bought that
+    it lacks, is the base of the next level.
 
     Parameters
     ----------
-    base : (row, value, cost, guess) of the drafts
-    slots : (cost, gain) of each single value of the drafts
-    options : (id, gain, cost, start, size)
-    row_of : (bound, bias, price, floor) of each query; a chance has what is expected
-        to be stronger than the floor
+    parents : (row, value, cost, strength), sorted by row
+    known : (row, value, gain), sorted by row and value
+    row_of : (bound, bias, spread, price, step, start) of each query
+        What candidates have to cost less than, how far guesses are off on average and
+        spread around that, the price of a unit of strength, the steps in which gains
+        are told apart, and the strength of the query itself.
+    cells, group, ruler : what values cost
+    mark : the bits that stand for each value
+    size : the number of observed values
 
     Returns
     -------
-    likely, short : (parent, value, (cost, guess)) of the children
-    fit : ndarray
-        The cost of the second lot with the strength bought.
+    found : (row, value, cost, guess) of the children, sorted by row
     """
-    likely, short = _children(base, slots, options, group, row_of, n_short)
-    n, turn = likely[3], short[4]
-    taken = np.flatnonzero(turn >= 0)
-    taken = taken[np.argsort(turn[taken])]
-    likely = tuple(part[:n] for part in likely[:3])
-    return likely, tuple(part[taken] for part in short[:3]), short[3][taken]
+    row, value, cost, strength = parents
+    whose, ids, gain = known
+    bounds, biases, spreads, prices, steps, starts = row_of
+    width = value.shape[1] + DEPTH
+    found, n, i = _roomy(N_LIKELY, width), 0, 0
+    met = np.empty(ROOM, np.uint64)
+    while i < len(row):
+        r, j = row[i], i
+        while j < len(row) and row[j] == r:
+            j += 1
+        limits = bounds[r], biases[r], spreads[r], prices[r]
+        begin, end = np.searchsorted(whose, r), np.searchsorted(whose, r + 1)
+        gains = ids[begin:end], gain[begin:end]
+        options, lots = options_of(
+            r, gains, bounds[r], prices[r], steps[r], cells, group, ruler
+        )
+        own = value[i:j]
+        table = _table(r, options, own, gains, cells, group, ruler, mark, size)
+        start = cost[i:j], strength[i:j], starts[r]
+        drafts = _base(r, own, len(options[0]), start, table, cells, group, ruler)
+        met[:] = NONE
+        for _ in range(DEPTH):
+            likely, short = _children(drafts, table, lots, limits)
+            born = _born(likely, drafts, table, len(options[0]))
+            found, n = _noted(found, n, r, born, drafts, table, met)
+            born = _born(short, drafts, table, len(options[0]))
+            drafts = _beam(short, born, drafts, table)
+            if not len(short):
+                break
+        i = j
+    while width > 0 and (found[1][:n, width - 1] == PAD).all():
+        width -= 1
+    return found[0][:n], found[1][:n, :width].copy(), found[2][:n], found[3][:n]
+
+
+@jit
+def _roomy(n, width):
+    """Return arrays for the row, the values, the cost and the guess of candidates."""
+    value = np.empty((n, width), np.int64)
+    return np.empty(n, np.int64), value, np.empty(n), np.empty(n)
+
+
+@jit
+def _table(r, options, own, gains, cells, group, ruler, mark, size):
+    """Return (value, group, mark, gain, cost) of the values that drafts are made of.
+
+    The options, and behind them those of the parents, line after line. Drafts hold
+    places in this table, so that all there is to know of a value is close at hand.
+    """
+    own = own.ravel()
+    more = np.zeros(len(own))
+    for s in range(len(own)):
+        if own[s] != PAD:
+            v, end = own[s], len(gains[0])
+            more[s] = gain_of(gains[0], gains[1], 0, end, v, group, size)
+    ids = np.concatenate((options[0], own))
+    gain = np.concatenate((options[1], more))
+    price = prices_of(r, own, cells, group, ruler)
+    return ids, group[ids], mark[ids], gain, np.concatenate((options[2], price))
+
+
+@jit
+def _base(r, own, first, start, table, cells, group, ruler):
+    """Return what to build upon: the parents, each without one value, nothing."""
+    cost, strength, alone = start
+    n, width = own.shape
+    room = n * (width + 1) + 1
+    value = np.full((room, width + DEPTH), PAD)
+    ids, key = np.full((room, width), PAD), np.zeros(room, np.uint64)
+    price, guess = np.zeros(room), np.empty(room)
+    price[:n], guess[:n] = cost, strength
+    k = 0
+    # Without any of its values first, that is, with all of them.
+    for out in range(-1, width):
+        for i in range(n):
+            if out >= 0 and own[i, out] == PAD:
+                continue
+            place = 0
+            for s in range(width):
+                at = first + i * width + s
+                if s == out or own[i, s] == PAD:
+                    continue
+                value[k, place], ids[k, place] = at, own[i, s]
+                key[k] ^= table[2][at]
+                place += 1
+            if out >= 0:
+                guess[k] = strength[i] - table[3][first + i * width + out]
+            k += 1
+    rows = np.full(k - n, r)
+    x, ptr, col, code = cells
+    scale, weight, norms = ruler
+    price[n:k] = costs(rows, ids[n:k], x, ptr, col, code, group, scale, weight, norms)
+    guess[k] = alone
+    k += 1
+    return value[:k], price[:k], guess[:k], key[:k]
+
+
+@jit
+def enter(keys, turns, n, key, turn):
+    """Put an entry into a list of the least keys; return how many it has now.
+
+    The list is sorted by key and, of equals, as they came.
+    """
+    t = min(n, len(keys) - 1)
+    while t > 0 and keys[t - 1] > key:
+        keys[t], turns[t] = keys[t - 1], turns[t - 1]
+        t -= 1
+    keys[t], turns[t] = key, turn
+    return min(n + 1, len(keys))
+
+
+@jit
+def _children(drafts, table, lots, limits):
+    """Return the children with the most to hope for, and the best of what falls short.
+
+    They are among those of every draft with every option that costs less than the
+    bound. What is returned is their turns, the number of the draft times the number of
+    options plus the option: the likely ones in the order in which they come, the others
+    by cost with the strength bought that they lack.
+    """
+    value, cost, guess, _ = drafts
+    ids, group, _, gain, price = table
+    of, first, best = lots
+    bound, bias, spread, unit = limits
+    floor = UNLIKELY_Z * spread - 1e-9
+    hopes, likely = np.zeros(N_LIKELY), np.empty(N_LIKELY, np.int64)
+    fits, short = np.full(N_SHORT, np.inf), np.empty(N_SHORT, np.int64)
+    n_likely = n_short = 0
+    for i in range(len(cost)):
+        s = 0
+        for k in range(len(of)):
+            # Values and options are both sorted by group.
+            while value[i, s] != PAD and group[value[i, s]] < of[k]:
+                s += 1
+            old, less, loss = PAD, 0.0, 0.0
+            if value[i, s] != PAD and group[value[i, s]] == of[k]:
+                old = value[i, s]
+                less, loss = price[old], gain[old]
+            # Most groups have nothing that would come into full lists.
+            saved = bound - (cost[i] + best[k, 0] - less)
+            lack = best[k, 1] - guess[i] + loss - bias
+            fit = cost[i] - less + best[k, 2] + unit * (lack - best[k, 1])
+            vain = lack >= SLACK - floor or saved < SLACK - hopes[-1]
+            if saved <= 0 or (vain and fit > fits[-1] + SLACK):
+                continue
+            for t in range(first[k], first[k + 1]):
+                c, e = cost[i] + price[t] - less, guess[i] + gain[t] - loss
+                if not c < bound or (old != PAD and ids[old] == ids[t]):
+                    continue
+                turn, lack = i * first[-1] + t, -e - bias
+                if -lack > floor and bound - c > -hopes[-1]:
+                    chance = 0.5 * erfc(lack / spread / ROOT)
+                    hope = np.rint(chance * (bound - c) * 1e12) / 1e12
+                    if chance > UNLIKELY and hope > -hopes[-1]:
+                        n_likely = enter(hopes, likely, n_likely, -hope, turn)
+                fit = c + unit * lack
+                if lack > 0 and fit < fits[-1] + SLACK:
+                    fit = np.rint(fit * 1e9) / 1e9
+                    if fit < fits[-1]:
+                        n_short = enter(fits, short, n_short, fit, turn)
+    return np.sort(likely[:n_likely]), short[:n_short]
+
+
+@jit
+def _born(turns, drafts, table, n_options):
+    """Return (draft, option, cost, guess, key) of children, given their turns."""
+    value, cost, guess, key = drafts
+    _, group, mark, gain, price = table
+    n = len(turns)
+    parent, option = np.empty(n, np.int64), np.empty(n, np.int64)
+    told, keys = np.empty((2, n)), np.empty(n, np.uint64)
+    for k in range(n):
+        i, t = turns[k] // n_options, turns[k] % n_options
+        parent[k], option[k], keys[k] = i, t, key[i] ^ mark[t]
+        told[0, k], told[1, k] = cost[i] + price[t], guess[i] + gain[t]
+        for s in range(value.shape[1]):
+            v = value[i, s]
+            if v == PAD:
+                break
+            if group[v] == group[t]:
+                keys[k] ^= mark[v]
+                told[0, k] -= price[v]
+                told[1, k] -= gain[v]
+    return parent, option, told[0], told[1], keys
+
+
+@jit
+def _put(value, i, v, group, out, n):
+    """Write draft `i` with a value more, in place of that of its group, to line `n`."""
+    at, placed = 0, False
+    for s in range(value.shape[1]):
+        w = value[i, s]
+        if w == PAD:
+            break
+        if group[w] == group[v]:
+            continue
+        if not placed and group[w] > group[v]:
+            out[n, at], placed = v, True
+            at += 1
+        out[n, at] = w
+        at += 1
+    if not placed:
+        out[n, at] = v
+        at += 1
+    for s in range(at, out.shape[1]):
+        out[n, s] = PAD
+
+
+@jit
+def _noted(found, n, r, born, drafts, table, met):
+    """Return what was found with some children behind it, and how many it is.
+
+    Of equal ones the first counts; `met` has the keys of those of this query.
+    """
+    parent, option, c, e, keys = born
+    if n + len(c) > len(found[0]):
+        more = _roomy(2 * n + len(c), found[1].shape[1])
+        more[0][:n], more[1][:n] = found[0][:n], found[1][:n]
+        more[2][:n], more[3][:n] = found[2][:n], found[3][:n]
+        found = more
+    row, value, cost, guess = found
+    for k in range(len(c)):
+        at = spot(met, keys[k])
+        if met[at] == keys[k]:
+            continue
+        met[at] = keys[k]
+        row[n], cost[n], guess[n] = r, c[k], e[k]
+        _put(drafts[0], parent[k], option[k], table[1], value, n)
+        for s in range(value.shape[1]):
+            if value[n, s] == PAD:
+                break
+            value[n, s] = table[0][value[n, s]]
+        n += 1
+    return found, n
+
+
+@jit
+def _beam(turns, born, drafts, table):
+    """Return the drafts of the next level: the first of some children, each once.
+
+    Of equal ones the one whose turn is first counts.
+    """
+    parent, option, c, e, keys = born
+    some, n = np.empty(N_BEAM, np.int64), 0
+    for k in range(len(turns)):
+        if n == N_BEAM:
+            break
+        some[n] = k
+        n += 1
+        for other in range(len(turns)):
+            if keys[other] == keys[k] and turns[other] < turns[k]:
+                n -= 1
+                break
+    at = some[:n]
+    at = at[np.argsort(turns[at])]
+    value = np.empty((n, drafts[0].shape[1]), np.int64)
+    for i in range(n):
+        _put(drafts[0], parent[at[i]], option[at[i]], table[1], value, i)
+    return value, c[at], e[at], keys[at]

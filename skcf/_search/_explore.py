@@ -3,25 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from skcf._search._breed import breed
-from skcf._search._kernels import alike_of, once
+from skcf._search._breed import UNLIKELY, compose
+from skcf._search._kernels import alike_of
 from skcf._search._problem import Pool, top_in_row
 from skcf._space import PAD, Candidates
 
 N_ROUNDS = 10
 N_SCORED = 50
 N_PARENTS = 8
-N_BEAM = 16
-DEPTH = 5
-N_VALUES = 8
-N_SECOND = 1
 N_ALIKE = 4
 N_MENDED = 10
 N_REPAIRS = 64
-UNLIKELY = 0.02
-UNLIKELY_Z = float(ndtri(UNLIKELY))
 LEVEL = 0.5
 TRUST = 0.5
 
@@ -54,17 +48,6 @@ class Draft:
             np.concatenate([d.cost for d in drafts]),
             np.concatenate([d.guess for d in drafts]),
         )
-
-
-@dataclass
-class Options:
-    """Values worth trying, sorted by query: those of query i from `start[i]` on."""
-
-    ids: np.ndarray
-    gain: np.ndarray
-    cost: np.ndarray
-    start: np.ndarray
-    size: np.ndarray
 
 
 def explore(problem, pool, n_rounds=N_ROUNDS):
@@ -110,7 +93,7 @@ class _Explorer:
         self.price = np.where(np.isfinite(self.bound), self.bound / short, 0.0)
         if not len(pool):
             return pool
-        draft = self._compose(self._base(pool), self._options())
+        draft = self._compose(pool)
         draft = draft.take(problem.unseen(draft.cands))
         draft = self._lawful(draft)
         draft = self._choose(draft)
@@ -150,91 +133,22 @@ class _Explorer:
 
     # -- composing ----------------------------------------------------------------
 
-    def _base(self, pool):
-        """Return what to build upon: the fittest, each without one value, nothing."""
-        problem = self.problem
+    def _compose(self, pool):
+        """Return what may be valid and cheaper, combined from what values gain."""
+        problem, effects = self.problem, self.problem.effects
+        known = effects.known()
         best = problem.best(pool, N_PARENTS)
         strength = problem.model.strength(best.margin)
-        drafts = [Draft(best.cands, best.cost, strength)]
-        for slot in range(best.cands.value.shape[1]):
-            has = np.flatnonzero(best.cands.value[:, slot] != PAD)
-            some = best.cands.take(has)
-            mask = np.zeros(some.value.shape, dtype=bool)
-            mask[:, slot] = True
-            cands = some.drop(mask, problem.values)
-            guess = strength[has] - problem.effects.of(some.row, some.value[:, slot])
-            drafts.append(Draft(cands, problem.cost_of(cands), guess))
-        rows = np.unique(best.row)
-        start = problem.effects.start[rows]
-        drafts.append(Draft(Candidates.unchanged(rows), np.zeros(len(rows)), start))
-        return Draft.concat(drafts)
-
-    def _options(self):
-        """Return the values of each group that gain more than cheaper ones do.
-
-        Gains are told apart in steps of half the spread of the residuals. The best of
-        the others comes along: gains are guesses, and rules may ask for another value.
-        """
-        problem = self.problem
-        row, ids, gain = problem.effects.known()
-        live = self.price[row] > 0
-        row, ids, gain = row[live], ids[live], gain[live]
-        cost = problem.own_cost(row, ids)
-        near = cost < self.bound[row]
-        row, ids, gain, cost = row[near], ids[near], gain[near], cost[near]
-        lot = row * len(problem.values.single) + problem.values.group[ids]
-        step = LEVEL * np.maximum(problem.effects.spread, 1e-3)[row]
-        front = _front(lot, cost, np.rint(gain / step))
-        worth = cost - self.price[row] * gain
-        keep = np.zeros(len(row), dtype=bool)
-        for some, most in ((front, N_VALUES), (~front, N_SECOND)):
-            at = np.flatnonzero(some)
-            keep[at[top_in_row(lot[at], most, worth[at])]] = True
-        size = np.bincount(row[keep], minlength=len(problem))
-        return Options(ids[keep], gain[keep], cost[keep], np.cumsum(size) - size, size)
-
-    def _compose(self, base, options):
-        """Return children of the base, their children, and so on: a beam search."""
-        found = [base.take(slice(0))]
-        row_of = self.bound, self.bias, self.price, UNLIKELY_Z * self._spread() - 1e-9
-        options = (options.ids, options.gain, options.cost, options.start, options.size)
-        for _ in range(DEPTH):
-            likely, short, fit = breed(
-                (base.row, base.cands.value, base.cost, base.guess),
-                self._slots(base.cands),
-                options,
-                self.problem.values.group,
-                row_of,
-                3 * N_BEAM,
-            )
-            found.append(self._hopeful(base, *likely))
-            beam = self._put(base, *short)
-            first = once(self.problem.key_of(beam.cands))
-            first = first[top_in_row(beam.row[first], N_BEAM, fit[first])]
-            base = beam.take(first)
-            if not len(base):
-                break
-        return Draft.concat(found)
-
-    def _slots(self, cands):
-        """Return the cost and the gain of each single value of candidates."""
-        shape = cands.value.shape
-        rows, ids = np.repeat(cands.row, shape[1]), cands.value.ravel()
-        cost = self.problem.own_cost(rows, ids).reshape(shape)
-        return cost, self.problem.effects.of(rows, ids).reshape(shape)
-
-    def _hopeful(self, base, who, new, told):
-        """Return the children of which there is most to hope for."""
-        draft = Draft(Candidates.unchanged(base.row[who]), told[:, 0], told[:, 1])
-        hope = self._hope(draft)
-        some = np.flatnonzero(hope > 0)
-        some = some[top_in_row(draft.row[some], 2 * N_SCORED, -hope[some])]
-        return self._put(base, who[some], new[some], told[some])
-
-    def _put(self, base, who, new, told):
-        """Return children as candidates of their own."""
-        cands = base.cands.take(who).put(new, self.problem.values)
-        return Draft(cands, told[:, 0], told[:, 1])
+        step = LEVEL * np.maximum(effects.spread, 1e-3)
+        row, value, cost, guess = compose(
+            (best.row, best.cands.value, best.cost, strength),
+            known,
+            (self.bound, self.bias, self._spread(), self.price, step, effects.start),
+            *problem._priced,
+            problem.values.mark,
+            problem.values.n_observed,
+        )
+        return Draft(Candidates(row, value), cost, guess)
 
     # -- rules --------------------------------------------------------------------
 
@@ -278,16 +192,3 @@ class _Explorer:
         few = top_in_row(alike, N_ALIKE, -hope, np.empty(0), ties)
         draft, hope, ties = draft.take(few), hope[few], ties[few]
         return draft.take(top_in_row(draft.row, N_SCORED, -hope, np.empty(0), ties))
-
-
-def _front(lot, cost, level):
-    """Return which entries have a higher level than all cheaper ones of their lot."""
-    order = np.lexsort((-level, cost, lot))
-    nth = np.cumsum(np.diff(lot[order], prepend=-1) != 0)
-    ordered = level[order]
-    # One running maximum for all lots: each starts above the one before.
-    lift = nth * (np.ptp(ordered) + 1.0) if len(ordered) else nth
-    top = np.maximum.accumulate(ordered + lift)
-    out = np.ones(len(lot), dtype=bool)
-    out[order[1:]] = top[1:] > top[:-1]
-    return out

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skcf._search import Problem
-from skcf._search._breed import breed
 from skcf._search._kernels import (
     alike_of,
     first_of_each,
@@ -233,59 +232,6 @@ def test_candidates_share_a_key_where_query_and_values_are_equal(seed):
     _, told = np.unique(cands.keys(values), return_inverse=True)
     assert len(set(zip(told, truth, strict=True))) == len(np.unique(truth))
     assert told.max() == truth.max()
-
-
-# -- the beam ----------------------------------------------------------------------
-
-
-@FEW
-@given(seed=seeds)
-def test_children_are_every_draft_with_every_option(seed):
-    rng = np.random.default_rng(seed)
-    values = space_of(rng).values
-    base = some_candidates(rng, values, 12, 3)
-    cost, guess = rng.random(12), rng.normal(size=12)
-    slots = rng.random((2, *base.value.shape)) / 4
-    size = rng.integers(0, 6, 3)
-    ids = np.concatenate(
-        [np.sort(rng.choice(values.n_observed, s, replace=False)) for s in size]
-    )
-    gain, price = rng.normal(size=len(ids)), rng.random(len(ids))
-    start = np.cumsum(size) - size
-    bound, bias = rng.random(3) + 0.5, rng.normal(size=3) / 10
-    worth, floor = rng.random(3), rng.normal(size=3)
-    likely, short, fit = breed(
-        (base.row, base.value, cost, guess),
-        tuple(slots),
-        (ids, gain, price, start, size),
-        values.group,
-        (bound, bias, worth, floor),
-        4,
-    )
-    children = []
-    for i, row in enumerate(base.row):
-        for t in range(start[row], start[row] + size[row]):
-            c, e = cost[i] + price[t], guess[i] + gain[t]
-            same = np.flatnonzero(base.groups(values)[i] == values.group[ids[t]])
-            if len(same):
-                c, e = c - slots[0][i, same[0]], e - slots[1][i, same[0]]
-            if c < bound[row] and ids[t] not in base.value[i]:
-                children.append((i, ids[t], c, e))
-    who, new, c, e = (
-        map(np.array, zip(*children, strict=True)) if children else [[]] * 4
-    )
-    who = np.array(who, dtype=np.intp)
-    row = base.row[who]
-    hopeful = e + bias[row] > floor[row] if len(who) else np.zeros(0, bool)
-    assert likely[0].tolist() == who[hopeful].tolist()
-    assert likely[2][:, 1].tolist() == (e[hopeful].tolist() if len(who) else [])
-    lack = -(e + bias[row]) if len(who) else np.zeros(0)
-    lacking = np.flatnonzero(lack > 0)
-    key = np.round(c + worth[row] * lack, 9)[lacking] if len(who) else np.zeros(0)
-    lacking = lacking[rank_by(row[lacking], (key,)) < 4]
-    assert short[0].tolist() == who[lacking].tolist()
-    assert short[1].tolist() == [new[i] for i in lacking]
-    assert (np.diff(fit[np.argsort(fit)]) >= 0).all() and len(fit) == len(lacking)
 
 
 def test_the_rank_of_nothing_is_nothing():

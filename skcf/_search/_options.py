@@ -1,0 +1,113 @@
+"""Values worth trying on a query, as compiled loops: dearer ones have to gain more."""
+
+import numpy as np
+
+from skcf._jit import jit
+from skcf._search._kernels import costs
+
+N_VALUES = 8
+
+
+@jit
+def _keep(lot, cost, level, worth, keep):
+    """Mark the values of a group that are kept; `lot` says where they are.
+
+    They are sorted by cost; of those that gain more than all cheaper ones the
+    `N_VALUES` worth most are kept, and of the others the one worth most.
+    """
+    for i in range(1, len(lot)):
+        at, t = lot[i], i
+        while t > 0:
+            other = lot[t - 1]
+            if cost[other] < cost[at]:
+                break
+            if cost[other] == cost[at] and level[other] >= level[at]:
+                break
+            lot[t] = other
+            t -= 1
+        lot[t] = at
+    top, n_front, second = -np.inf, 0, -1
+    for at in lot:
+        if level[at] > top:
+            top, keep[at] = level[at], True
+            n_front += 1
+        elif second < 0 or (worth[at], at) < (worth[second], second):
+            second = at
+    while n_front > N_VALUES:
+        last = -1
+        for at in lot:
+            if keep[at] and (last < 0 or (worth[at], at) > (worth[last], last)):
+                last = at
+        keep[last] = False
+        n_front -= 1
+    if second >= 0:
+        keep[second] = True
+
+
+@jit
+def prices_of(r, ids, cells, group, ruler):
+    """Return the cost of values as the only change of query `r`."""
+    x, ptr, col, code = cells
+    scale, weight, norms = ruler
+    rows = np.full(len(ids), r)
+    lines = ids.reshape(len(ids), 1)
+    return costs(rows, lines, x, ptr, col, code, group, scale, weight, norms)
+
+
+@jit
+def options_of(r, gains, bound, price, step, cells, group, ruler):
+    """Return the values worth trying on query `r`, a group behind the other.
+
+    Gains are told apart in steps. The best of those that a cheaper value outdoes comes
+    along: gains are guesses, and rules may ask for another value.
+
+    Parameters
+    ----------
+    gains : (value, gain) of what is known of the query, sorted
+    bound : what values have to cost less than
+    price : what a unit of gain is worth
+    step : the steps of gains
+    cells, group, ruler : what values cost
+
+    Returns
+    -------
+    options : (value, gain, cost)
+    lots : (group, begin, best) of the options of each group
+        With the end of the last one behind the others. The best is the least cost, the
+        least loss of strength, and the least cost with the strength bought back.
+    """
+    ids, gain = gains
+    n = len(ids)
+    cost = prices_of(r, ids, cells, group, ruler)
+    worth, level = np.empty(n), np.empty(n)
+    keep, lot = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    # The values of a group are numbered one after another.
+    begin = n_lots = 0
+    while begin < n:
+        end, size = begin, 0
+        while end < n and group[ids[end]] == group[ids[begin]]:
+            if cost[end] < bound:
+                worth[end] = cost[end] - price * gain[end]
+                level[end] = np.rint(gain[end] / step)
+                lot[size] = end
+                size += 1
+            end += 1
+        if size:
+            _keep(lot[:size], cost, level, worth, keep)
+            n_lots += 1
+        begin = end
+    at = np.flatnonzero(keep)
+    options = ids[at], gain[at], cost[at]
+    of, first = np.empty(n_lots, np.int64), np.empty(n_lots + 1, np.int64)
+    best = np.full((n_lots, 3), np.inf)
+    k = -1
+    for t in range(len(at)):
+        g = group[options[0][t]]
+        if k < 0 or g != of[k]:
+            k += 1
+            of[k], first[k] = g, t
+        best[k, 0] = min(best[k, 0], options[2][t])
+        best[k, 1] = min(best[k, 1], -options[1][t])
+        best[k, 2] = min(best[k, 2], worth[at[t]])
+    first[n_lots] = len(at)
+    return options, (of, first, best)
