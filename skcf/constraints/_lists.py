@@ -16,15 +16,16 @@ TURN, SHIFT, UNIT = np.uint64(1 << 20), np.uint64(11), 2.0**-53
 
 @jit
 def _last_at_most(sums, number, begin, end):
-    """Return the last position from `begin` on whose entry is at most a number."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if sums[middle] <= number:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1
+    """Return the last position from `begin` on whose entry is at most a number.
+
+    How often the loop turns hangs on the length alone, which processors foresee.
+    """
+    at, left = begin - 1, end - begin
+    while left > 0:
+        half = (left + 1) // 2
+        at += half if sums[at + half] <= number else 0
+        left -= half
+    return at
 
 
 @jit
@@ -185,8 +186,9 @@ def part_of(lists, g):
 def draw_each(lists, group, rows, bits, m):
     """Return `m` values of a group for each row: all if there are no more.
 
-    They are drawn by frequency, one out of each m-th of the weight; -1 fills up. `bits`
-    are random ones of each row.
+    They are drawn by frequency, one out of each m-th of the weight, as `drawn_of` draws
+    them; -1 fills up. `bits` are random ones of each row. It is fastest with entries
+    that are sorted by group.
     """
     out = np.full((len(rows), m), PAD)
     salt = np.empty(m, np.uint64)
@@ -198,12 +200,28 @@ def draw_each(lists, group, rows, bits, m):
             part, held = part_of(lists, g), g
             for n in range(m):
                 salt[n] = mixed(np.uint64(g + 1) * TURN + np.uint64(n))
-        size = count_of(part, r)
-        if size <= m:
-            for n in range(size):
-                out[i, n] = nth_of(part, r, n)
+            key, _, count, before, own, weight, ptr, start, counts = part[:9]
+            weights, running, first, more, more_ptr = part[9:]
+        n_more = more_ptr[r + 1] - more_ptr[r]
+        if count[r] + n_more <= m:
+            all_of(part, r, out[i])
             continue
+        total = weight[r] + n_more
+        run, end = ptr[key[r]], ptr[key[r] + 1]
+        low, base = 0, weights[run]
         for n in range(m):
             u = (mixed(bits[i] ^ salt[n]) >> SHIFT) * UNIT
-            out[i, n] = drawn_of(part, r, (n + u) / m)
+            at = min(np.floor((n + u) / m * total), total - 1)
+            if at >= weight[r]:
+                out[i, n] = more[more_ptr[r] + min(int(at - weight[r]), n_more - 1)]
+                continue
+            at += base + (own[r] if at >= before[r] else 0.0)
+            # Draws ascend: no run and no value before the last one comes again.
+            run = _last_at_most(weights, at, run, end)
+            at += running[start[run]] - weights[run]
+            low = max(low, start[run])
+            low = _last_at_most(
+                running, at, low, start[run] + counts[run + 1] - counts[run]
+            )
+            out[i, n] = first + low
     return out
