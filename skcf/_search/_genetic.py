@@ -1,18 +1,23 @@
 """GeCo's genetic search: mutation, crossover, selective mutation, selection."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from skcf._search._draws import offers_of
 from skcf._search._finish import shrink
-from skcf._search._problem import Pool, rank_in_row, top_in_row
-from skcf._space import PAD, Candidates, mix, uniform
-from skcf.constraints._lists import draw_each
+from skcf._search._operators import bits_of, crosses, mutants, nearer
+from skcf._search._problem import Pool, rank_in_row
+from skcf._search._selection import leaders, standing, worthwhile
+from skcf._space import Candidates, mix
 
 PATIENCE = 2
 SLACK = 3
+TRIES = 8
 N_RESCUED = 2
 N_FIRST = 2
+NO_LIMIT = np.iinfo(np.int64).max
 
 
 @dataclass
@@ -27,17 +32,13 @@ class Brood:
     keep: np.ndarray
     guess: np.ndarray
 
-    def take(self, at):
-        """Return some of the children."""
-        return Brood(self.cands.take(at), self.keep[at], self.guess[at])
-
     @classmethod
-    def concat(cls, broods):
-        """Put several broods behind one another."""
+    def of(cls, litters):
+        """Put what several operators return behind one another."""
         return cls(
-            Candidates.concat([b.cands for b in broods]),
-            np.concatenate([b.keep for b in broods]),
-            np.concatenate([b.guess for b in broods]),
+            Candidates.concat([Candidates(*litter[:2]) for litter in litters]),
+            np.concatenate([litter[2] for litter in litters]),
+            np.concatenate([litter[3] for litter in litters]),
         )
 
 
@@ -87,6 +88,17 @@ class GeneticSearch:
         self._helped = False
         self._bound = np.full(len(problem), np.inf)
 
+    @cached_property
+    def _loose(self):
+        """Whether rules ask for no more than values on offer and few changes."""
+        ground = self.problem.ground
+        return not (ground.rules.joint or ground.rules.couplings or ground.must.any())
+
+    @cached_property
+    def _offers(self):
+        """What operators read of the values on offer."""
+        return offers_of(self.problem)
+
     def run(self, rows, start=None):
         """Return the last population of the queries at `rows`, in order.
 
@@ -95,7 +107,8 @@ class GeneticSearch:
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
         first = self._score_unlike(rows)
-        pool = Pool.concat([first, self._score(self._mutate(origin, self.m_init))])
+        litter = self._mutate(self._parents(origin), self.m_init, self._known())
+        pool = Pool.concat([first, self._score(Brood.of([litter]))])
         pool = pool if start is None else Pool.concat([pool, start])
         pool = problem.best(pool, self.q)
         pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
@@ -128,15 +141,17 @@ class GeneticSearch:
         live = np.zeros(len(problem), dtype=bool)
         live[np.intersect1d(rows, pool.row)] = True
         stale = np.zeros(len(problem), dtype=np.intp)
+        before = self._standing(pool)
         for _ in range(max_generations):
             if not live.any() or problem.meter.expired:
                 break
             self._generation += 1
-            before = self._top(pool)
-            self._bound = self._limits(pool)
-            bred = self._score(self._children(pool.take(live[pool.row])), self.q)
+            self._bound = before[2]
+            bred = self._score(self._children(pool, live), self.q)
             pool = problem.best(Pool.concat([pool, bred]), self.q)
-            live &= ~self._settled(before, self._top(pool), stale)
+            after = self._standing(pool)
+            live &= ~_settled(before, after, stale)
+            before = after
         return pool
 
     def _restart(self, pool, rows):
@@ -150,190 +165,101 @@ class GeneticSearch:
         found = shrink(problem, scored, N_RESCUED)
         return problem.best(Pool.concat([pool, scored, found]), self.q)
 
-    def _score(self, brood, most=None):
+    def _score(self, brood, most=NO_LIMIT):
         """Repair and score the children, or the `most` of which most is expected."""
         problem = self.problem
-        # A repair only adds to the cost, so what is too dear is not worth one.
-        brood = brood.take(problem.cost_of(brood.cands) < self._bound[brood.cands.row])
-        cands, at = problem.ground.cascade(brood.cands, problem.seed, brood.keep)
-        brood = brood.take(at)
-        brood.cands = cands
-        brood = brood.take(problem.unseen(cands))
-        cost = problem.cost_of(brood.cands)
-        near = np.flatnonzero(cost < self._bound[brood.cands.row])
-        brood, cost = brood.take(near), cost[near]
-        if most is not None:
-            row, ties = brood.cands.row, brood.cands.hash(problem.values)
-            best = self._promises(row, cost, brood.guess, most, ties)
-            brood, cost = brood.take(best), cost[best]
-        problem.remember(brood.cands)
-        return problem.score(brood.cands, cost)
-
-    def _promises(self, row, cost, guess, most, ties=None):
-        """Return the mask of the `most` children of each query to expect most of.
-
-        First those that should be valid, by cost, then the others by fitness.
-        """
-        model = self.problem.model
-        likely, margin = guess > 0, model.from_strength(guess)
-        fitness = self.problem.fitness(row, cost, margin, likely)
-        keys = [(~likely).astype(float), fitness]
-        return top_in_row(row, most, *keys, *([] if ties is None else [ties]))
+        cands, guess = brood.cands, brood.guess
+        if not self._loose:
+            cands, at = problem.ground.cascade(cands, problem.seed, brood.keep)
+            guess = guess[at]
+        best, cost = worthwhile(
+            cands.row,
+            cands.value,
+            guess,
+            problem.unseen(cands),
+            problem.values.mark,
+            problem._priced,
+            (self._bound, problem.ground.limit, problem.urgent),
+            most,
+        )
+        cands = cands.take(best)
+        problem.remember(cands)
+        return problem.score(cands, cost)
 
     # -- the operators ------------------------------------------------------------
 
-    def _children(self, pool):
-        """Return what is bred from a population."""
-        best = self.problem.best_of_each(pool)
-        parents = best if self.mutate == "best" else pool
-        parents = parents.take(parents.cost < self._bound[parents.row])
-        return Brood.concat(
-            [
-                self._mutate(parents, self.m_init if self._helped else self.m_mut),
-                self._crossover(best),
-                self._selective(best),
-            ]
+    def _children(self, pool, live):
+        """Return what is bred from the queries of a population that live."""
+        values = self.problem.values
+        args = pool.row, pool.cands.value, values.group, len(values.single), live
+        best = self._parents(pool.take(leaders(*args)))
+        every = (
+            best if self.mutate == "best" else self._parents(pool.take(live[pool.row]))
         )
+        known = self._known()
+        litters = [
+            self._mutate(every, self.m_init if self._helped else self.m_mut, known),
+            self._crossover(best),
+            self._selective(best, known),
+        ]
+        return Brood.of(litters)
 
-    def _bits(self, cands):
-        """Return random bits that hang on query, candidate and generation alone."""
+    def _parents(self, pool):
+        """Return what operators read of parents."""
+        row, value = pool.row, pool.cands.value
         turn = mix(np.uint64(self._generation))
-        return mix(
-            cands.hash(self.problem.values) ^ self.problem.seed[cands.row] ^ turn
-        )
+        bits = bits_of(row, value, self.problem.values.mark, self.problem.seed, turn)
+        return row, value, pool.cost, self.problem.model.strength(pool.margin), bits
 
-    def _strength(self, pool):
-        return self.problem.model.strength(pool.margin)
+    def _known(self):
+        """Return what is known of single values, and how many these may be."""
+        rows, ids, gain = self.problem.effects.known()
+        start = np.searchsorted(rows, np.arange(len(self.problem) + 1))
+        return (start, ids, gain), self.problem.values.n_observed
 
-    def _mutate(self, pool, m):
+    def _mutate(self, parents, m, known):
         """Change each group that a parent left alone to `m` values drawn for it."""
         problem, ground = self.problem, self.problem.ground
-        parents = pool.cands
-        changed = parents.changed(problem.values)
-        room = (parents.n_changed < ground.limit[parents.row])[:, None]
-        # A query in need may also take another value where it has changed already.
-        again = changed & problem.urgent[parents.row][:, None]
-        free = (ground.count[parents.row] > 0) & (again | (~changed & room))
-        group, at = np.nonzero(free.T)
-        drawn = self._draw(group, parents.row[at], self._bits(parents)[at], m)
-        who, which = np.nonzero(drawn != PAD)
-        whose, ids = at[who], drawn[who, which]
-        rows = parents.row[whose]
-        cost = pool.cost[whose] + problem.own_cost(rows, ids)
-        near = np.flatnonzero(cost < self._bound[rows])
-        whose, ids, rows, cost = whose[near], ids[near], rows[near], cost[near]
-        guess = self._strength(pool)[whose] + problem.effects.of(rows, ids)
-        order = self._promising(rows, cost, guess)
-        order = order[np.argsort(whose[order], kind="stable")]
-        whose, ids = whose[order], ids[order]
-        children = parents.take(whose).put(ids, problem.values)
-        return Brood(children, problem.values.group[ids], guess[order])
+        of_query = self._bound, ground.limit, ground.count, problem.urgent
+        args = of_query, self._offers, problem._priced, known
+        return mutants(parents, *args, m, self._slack)
 
-    def _promising(self, row, cost, guess):
-        """Return the positions of a few times more children than will be scored."""
-        if not self._generation:
-            return np.arange(len(row))
-        return np.flatnonzero(self._promises(row, cost, guess, SLACK * self.q))
-
-    def _draw(self, group, rows, bits, m):
-        """Return `m` values of a group for each row: all if there are no more."""
-        args = (np.ascontiguousarray(a) for a in (group, rows, bits))
-        return draw_each(self.problem.ground.lists, *args, m)
-
-    def _crossover(self, best):
+    def _crossover(self, parents):
         """Join the fittest of every two change sets of a query; toss for a clash."""
         problem = self.problem
-        size = np.bincount(best.row, minlength=len(problem))
-        first = np.cumsum(size) - size
-        pairs = [np.empty((2, 0), dtype=np.intp)]
-        for n in np.unique(size[size > 1]):
-            start = first[size == n][:, None]
-            ends = [(start + end).ravel() for end in np.triu_indices(n, 1)]
-            pairs.append(np.stack(ends))
-        left, right = np.concatenate(pairs, axis=1)
-        strength = self._strength(best)
-        guess = strength[left] + strength[right]
-        guess -= problem.effects.start[best.row[left]]
-        cost = best.cost[left] + best.cost[right]
-        order = self._promising(best.row[left], cost, guess)
-        order = order[np.lexsort((right[order], left[order]))]
-        left, right, guess = left[order], right[order], guess[order]
-        one, two = best.cands.take(left), best.cands.take(right)
-        a, b = one.groups(problem.values), two.groups(problem.values)
-        clash = (a[:, :, None] == b[:, None, :]) & (one.value != PAD)[:, :, None]
-        coin = uniform(mix(self._bits(one) ^ mix(two.hash(problem.values)))) < 0.5
-        lose_one = clash.any(axis=2) & coin[:, None]
-        lose_two = clash.any(axis=1) & ~coin[:, None]
-        value = np.column_stack(
-            [np.where(lose_one, PAD, one.value), np.where(lose_two, PAD, two.value)]
-        )
-        cands = Candidates(one.row, value).tidy(problem.values)
-        return Brood(cands, np.full(len(cands), PAD), guess)
+        of_query = problem.effects.start, self._bound, problem.urgent
+        args = of_query, problem.values.mark, problem._priced
+        return crosses(parents, *args, self._slack)
 
-    def _selective(self, pool, tries=8):
+    def _selective(self, parents, known):
         """Move each changed number or rank nearer: one child a group, one for all."""
-        problem, values, best = self.problem, self.problem.values, pool.cands
-        nearer = np.full(best.value.shape, PAD, dtype=np.intp)
-        groups = best.groups(values)
-        bits = self._bits(best)
-        rigid = np.append(problem.space.categorical, False)[values.single]
-        who, slot = np.nonzero(~np.append(rigid, True)[groups])
-        rows, now = best.row[who], best.value[who, slot]
-        drawn = self._draw(groups[who, slot], rows, mix(bits[who]), tries)
-        drawn = np.where(drawn == PAD, now[:, None], drawn)
-        cost = problem.own_cost(np.repeat(rows, tries), drawn.ravel())
-        limit = problem.own_cost(rows, now)[:, None] - 1e-12
-        hit = cost.reshape(drawn.shape) < limit
-        pick = drawn[np.arange(len(who)), hit.argmax(axis=1)]
-        nearer[who, slot] = np.where(hit.any(axis=1), pick, PAD)
-        moved = nearer != PAD
-        who, slot = np.nonzero(moved)
-        each = best.take(who).put(nearer[who, slot], values)
-        several = np.flatnonzero(moved.sum(axis=1) > 1)
-        value = np.where(moved, nearer, best.value)
-        together = Candidates(best.row[several], value[several])
-        cands = Candidates.concat([each, together])
-        parent = np.concatenate([who, several])
-        keep = np.concatenate([groups[who, slot], np.full(len(several), PAD)])
-        gain = np.zeros(value.shape)
-        rows = np.broadcast_to(best.row[:, None], value.shape)[moved]
-        gain[moved] = problem.effects.of(rows, nearer[moved])
-        gain[moved] -= problem.effects.of(rows, best.value[moved])
-        change = np.concatenate([gain[who, slot], gain[several].sum(axis=1)])
-        return Brood(cands, keep, self._strength(pool)[parent] + change)
+        return nearer(parents, self._offers, self.problem._priced, known, TRIES)
+
+    @property
+    def _slack(self):
+        """The most children of a query that an operator returns."""
+        return SLACK * self.q if self._generation else NO_LIMIT
 
     # -- selection ----------------------------------------------------------------
 
-    def _limits(self, pool):
-        """Return for each query the cost that a useful candidate stays below.
+    def _standing(self, pool):
+        """Return what the search goes by of a population; see `standing`.
 
-        It is that of the k-th best valid candidate: a dearer one cannot enter the
-        answer, nor can what is bred from it by adding changes.
+        A candidate dearer than the k-th best valid one cannot enter the answer, nor can
+        what is bred from it by adding changes.
         """
-        bound = np.full(len(self.problem), np.inf)
-        valid = pool.take(pool.valid)
-        valid = valid.take(self.problem.order(valid))
-        last = valid.take(rank_in_row(valid.row) == self.k - 1)
-        bound[last.row] = last.cost
-        return bound
+        row, value = pool.row, pool.cands.value
+        args = pool.cost, pool.valid, self.problem.values.mark, len(self.problem)
+        return standing(row, value, *args, self.n_settled, self.k)
 
-    def _top(self, pool):
-        """Return the fittest of each query that have to settle."""
-        return pool.take(rank_in_row(pool.row) < self.n_settled)
 
-    def _settled(self, before, after, stale):
-        """Return which queries stop.
+def _settled(before, after, stale):
+    """Return which queries stop.
 
-        A query stops when its fittest are valid and the same as a generation ago, or
-        when it has no valid one and the fittest have long been the same.
-        """
-        n = len(self.problem)
-        marks = np.zeros((2, n), dtype=np.uint64)
-        for mark, top in zip(marks, (before, after), strict=True):
-            np.bitwise_xor.at(mark, top.row, mix(top.cands.hash(self.problem.values)))
-        same = marks[0] == marks[1]
-        all_valid = np.ones(n, dtype=bool)
-        all_valid[after.row[~after.valid]] = False
-        stale[same] += 1
-        stale[~same] = 0
-        return same & (all_valid | (stale >= PATIENCE))
+    A query stops when its fittest are valid and the same as a generation ago, or when
+    it has no valid one and the fittest have long been the same.
+    """
+    same = before[0] == after[0]
+    stale[same] += 1
+    stale[~same] = 0
+    return same & (after[1] | (stale >= PATIENCE))

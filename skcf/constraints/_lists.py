@@ -8,14 +8,10 @@ runs so far, `running` those of the weights of the group's values.
 import numpy as np
 
 from skcf._jit import jit
-from skcf._space import PAD
-from skcf._space._kernels import mixed
-
-TURN, SHIFT, UNIT = np.uint64(1 << 20), np.uint64(11), 2.0**-53
 
 
 @jit
-def _last_at_most(sums, number, begin, end):
+def last_at_most(sums, number, begin, end):
     """Return the last position from `begin` on whose entry is at most a number.
 
     How often the loop turns hangs on the length alone, which processors foresee.
@@ -55,7 +51,7 @@ def places_of_own(own, key, runs, running):
         weight[i] = weights[end] - weights[begin]
         if own[i] < 0:
             continue
-        run = _last_at_most(start, own[i], begin, end)
+        run = last_at_most(start, own[i], begin, end)
         if run < begin or own[i] - start[run] >= counts[run + 1] - counts[run]:
             continue
         rank[i] = counts[run] - counts[begin] + own[i] - start[run]
@@ -79,7 +75,7 @@ def nth_of(part, r, n):
     at = counts[ptr[key[r]]] + n
     if rank[r] >= 0 and n >= rank[r]:
         at += 1
-    run = _last_at_most(counts, at, 0, len(counts))
+    run = last_at_most(counts, at, 0, len(counts))
     return first + start[run] + at - counts[run]
 
 
@@ -123,9 +119,9 @@ def drawn_of(part, r, u):
     if at >= before[r]:
         at += own_weight[r]
     at += weights[ptr[key[r]]]
-    run = _last_at_most(weights, at, 0, len(weights))
+    run = last_at_most(weights, at, 0, len(weights))
     at += running[start[run]] - weights[run]
-    return first + _last_at_most(running, at, 0, len(running))
+    return first + last_at_most(running, at, 0, len(running))
 
 
 @jit
@@ -180,48 +176,3 @@ def part_of(lists, g):
         more[begin[5, g] : begin[5, g + 1]],
         more_ptr[g],
     )
-
-
-@jit
-def draw_each(lists, group, rows, bits, m):
-    """Return `m` values of a group for each row: all if there are no more.
-
-    They are drawn by frequency, one out of each m-th of the weight, as `drawn_of` draws
-    them; -1 fills up. `bits` are random ones of each row. It is fastest with entries
-    that are sorted by group.
-    """
-    out = np.full((len(rows), m), PAD)
-    salt = np.empty(m, np.uint64)
-    held = -1
-    part = part_of(lists, 0)
-    for i in range(len(rows)):
-        g, r = group[i], rows[i]
-        if g != held:
-            part, held = part_of(lists, g), g
-            for n in range(m):
-                salt[n] = mixed(np.uint64(g + 1) * TURN + np.uint64(n))
-            key, _, count, before, own, weight, ptr, start, counts = part[:9]
-            weights, running, first, more, more_ptr = part[9:]
-        n_more = more_ptr[r + 1] - more_ptr[r]
-        if count[r] + n_more <= m:
-            all_of(part, r, out[i])
-            continue
-        total = weight[r] + n_more
-        run, end = ptr[key[r]], ptr[key[r] + 1]
-        low, base = 0, weights[run]
-        for n in range(m):
-            u = (mixed(bits[i] ^ salt[n]) >> SHIFT) * UNIT
-            at = min(np.floor((n + u) / m * total), total - 1)
-            if at >= weight[r]:
-                out[i, n] = more[more_ptr[r] + min(int(at - weight[r]), n_more - 1)]
-                continue
-            at += base + (own[r] if at >= before[r] else 0.0)
-            # Draws ascend: no run and no value before the last one comes again.
-            run = _last_at_most(weights, at, run, end)
-            at += running[start[run]] - weights[run]
-            low = max(low, start[run])
-            low = _last_at_most(
-                running, at, low, start[run] + counts[run + 1] - counts[run]
-            )
-            out[i, n] = first + low
-    return out

@@ -15,9 +15,8 @@ from skcf._search._kernels import (
     sort_pool,
 )
 from skcf._search._problem import rank_by, rank_in_row, top_in_row
-from skcf._space import PAD, Candidates, FeatureSpace, mix, uniform
+from skcf._space import PAD, Candidates, FeatureSpace
 from skcf.constraints._ground import Ground
-from skcf.constraints._lists import draw_each
 from skcf.constraints._rule import check_rules
 from skcf.constraints._rule_set import RuleSet
 from skcf.costs import Cost
@@ -120,27 +119,6 @@ def test_values_below_a_limit(groups, seed):
         some |= np.isin(rank + 1, 2 ** np.arange(9))
         order = np.argsort(-costs, kind="stable")
         assert near_ids[near_at == i].tolist() == values[order[some]].tolist()
-
-
-@FEW
-@given(seed=seeds, m=st.integers(1, 4))
-def test_draws_are_all_values_or_one_a_stratum(seed, m):
-    rng = np.random.default_rng(seed)
-    problem = grounded(rng, ((0, 2),))
-    of, rows = rng.integers(0, 4, 30), rng.integers(0, 7, 30)
-    bits = rng.integers(0, 2**63, 30).astype(np.uint64)
-    told = draw_each(problem.ground.lists, of, rows, bits, m)
-    nth = np.arange(m)
-    for g, r, b, drawn in zip(of, rows, bits, told, strict=True):
-        few = problem.ground.sets[g]
-        _, ids = few.lists(np.array([r]))
-        if len(ids) <= m:
-            assert drawn.tolist() == [*ids, *[PAD] * (m - len(ids))]
-            continue
-        with np.errstate(over="ignore"):
-            salt = np.uint64(g + 1) * np.uint64(1 << 20) + nth.astype(np.uint64)
-        u = (nth + uniform(mix(b ^ mix(salt)))) / m
-        assert drawn.tolist() == few.draw(np.array([r]), u[None])[0].tolist()
 
 
 # -- ranks and sets ----------------------------------------------------------------

@@ -1,0 +1,325 @@
+"""The genetic operators as compiled loops: each returns the children worth a look.
+
+Parents are (row, value, cost, strength, bits), sorted by query; `bits` are random ones
+of each. Children come as (row, value, keep, guess): the group that was just changed, -1
+for none, and the strength that is expected. What the operators read:
+
+offers : (lists, even, least)
+    The values that queries may take, the groups of one number that is never missing,
+    and the least that a change of each group of each query may cost.
+priced : what costs are worked out from
+known : ((start, value, gain), size)
+    What single values do to each query, and how many may be among them.
+"""
+
+import numpy as np
+
+from skcf._jit import jit
+from skcf._search._draws import draws_below
+from skcf._search._gains import nearest_gains
+from skcf._search._kernels import costs
+from skcf._search._selection import promising
+from skcf._space import PAD
+from skcf._space._kernels import hash_values, mixed
+
+HALF = np.uint64(1 << 63)
+
+
+@jit
+def bits_of(row, value, mark, seed, turn):
+    """Return random bits that hang on query, candidate and generation alone."""
+    out = hash_values(value, mark)
+    for i in range(len(row)):
+        out[i] = mixed(out[i] ^ seed[row[i]] ^ turn)
+    return out
+
+
+@jit
+def own_costs(row, ids, priced):
+    """Return the cost of each single value as the only change of its query."""
+    (x, ptr, col, code), group, (ruler, weight, norms) = priced
+    value = ids.reshape(-1, 1)
+    return costs(row, value, x, ptr, col, code, group, ruler, weight, norms)
+
+
+@jit
+def _open(row, value, cost, group, of_query, least):
+    """Return (group, parent) of what may change, sorted by group.
+
+    A query in need may also take another value where it has changed already.
+    """
+    bound, limit, count, urgent = of_query
+    n_groups = count.shape[1]
+    changed = np.zeros((len(row), n_groups), np.bool_)
+    room = np.empty(len(row), np.bool_)
+    for i in range(len(row)):
+        n = 0
+        for s in range(value.shape[1]):
+            if value[i, s] != PAD:
+                changed[i, group[value[i, s]]] = True
+                n += 1
+        room[i] = n < limit[row[i]]
+    of = np.empty(n_groups * len(row), np.int64)
+    at, n = np.empty_like(of), 0
+    for g in range(n_groups):
+        for i in range(len(row)):
+            r = row[i]
+            free = urgent[r] if changed[i, g] else room[i]
+            if free and count[r, g] > 0 and cost[i] + least[r, g] < bound[r]:
+                of[n], at[n] = g, i
+                n += 1
+    return of[:n], at[:n]
+
+
+@jit
+def _put_each(value, whose, ids, group):
+    """Return candidates with one more value each, in place of that of its group.
+
+    Their values are sorted by group.
+    """
+    width = 0
+    for t in range(len(ids)):
+        n = 1
+        for s in range(value.shape[1]):
+            w = value[whose[t], s]
+            n += w != PAD and group[w] != group[ids[t]]
+        width = max(width, n)
+    out = np.full((len(ids), width), PAD)
+    for t in range(len(ids)):
+        v, n, put = ids[t], 0, False
+        for s in range(value.shape[1]):
+            w = value[whose[t], s]
+            if w == PAD:
+                break
+            if not put and group[w] >= group[v]:
+                out[t, n], put = v, True
+                n += 1
+            if group[w] != group[v]:
+                out[t, n] = w
+                n += 1
+        if not put:
+            out[t, n] = v
+    return out
+
+
+@jit
+def mutants(parents, of_query, offers, priced, known, m, most):
+    """Change each group that a parent left alone to `m` values drawn for it.
+
+    Of the children of each query that cost less than its bound, the `most` of which
+    most is expected are returned, sorted by parent. `of_query` is (bound, limit of
+    changes, number of values of each group, urgent).
+    """
+    row, value, cost, strength, bits = parents
+    bound, _, _, urgent = of_query
+    group, (lists, even, least) = priced[1], offers
+    of, at = _open(row, value, cost, group, of_query, least)
+    # What adds up to the bound is left for exact costs to tell.
+    entries = of, row[at], bits[at], (bound[row] - cost + 1e-12)[at]
+    who, ids, price = draws_below(lists, entries, m, priced, even)
+    whose = at[who]
+    rows = row[whose]
+    guess = strength[whose] + nearest_gains(known[0], rows, ids, group, known[1])
+    no_ties = np.empty(0, np.uint64)
+    kept = promising(rows, cost[whose] + price, guess, no_ties, urgent, most)
+    order = _by_owner(whose, kept, len(row))
+    whose, ids = whose[order], ids[order]
+    value = _put_each(value, whose, ids, group)
+    return row[whose], value, group[ids], guess[order]
+
+
+@jit
+def _by_owner(whose, kept, n):
+    """Return the positions of what is kept, sorted by owner and as they come."""
+    free = np.zeros(n + 1, np.int64)
+    for e in range(len(whose)):
+        free[whose[e] + 1] += kept[e]
+    for i in range(n):
+        free[i + 1] += free[i]
+    out = np.empty(free[n], np.int64)
+    for e in range(len(whose)):
+        if kept[e]:
+            out[free[whose[e]]] = e
+            free[whose[e]] += 1
+    return out
+
+
+@jit
+def _join(out, t, value, i, j, group, coin):
+    """Write two candidates as one; the coin says whose value counts in a clash.
+
+    Return how many values there are; they are sorted by group.
+    """
+    width = value.shape[1]
+    n = a = b = 0
+    while True:
+        v = value[i, a] if a < width else PAD
+        w = value[j, b] if b < width else PAD
+        if v == PAD and w == PAD:
+            return n
+        if v != PAD and w != PAD and group[v] == group[w]:
+            out[t, n] = w if coin else v
+            a, b = a + 1, b + 1
+        elif w == PAD or (v != PAD and group[v] < group[w]):
+            out[t, n] = v
+            a += 1
+        else:
+            out[t, n] = w
+            b += 1
+        n += 1
+
+
+@jit
+def _cost_of_both(value, parts, i, j, group, coin):
+    """Return the cost of two candidates as one.
+
+    `parts` is what adds up of the cost of each value, and what only counts if it is the
+    most.
+    """
+    total, peak, b, width = 0.0, 0.0, 0, value.shape[1]
+    for a in range(width + 1):
+        v = value[i, a] if a < width else PAD
+        while b < width and value[j, b] != PAD:
+            w = value[j, b]
+            if v != PAD and group[w] >= group[v]:
+                break
+            total, peak = total + parts[0][j, b], max(peak, parts[1][j, b])
+            b += 1
+        if v == PAD:
+            break
+        at, s = i, a
+        if b < width and value[j, b] != PAD and group[value[j, b]] == group[v]:
+            at, s = (j, b) if coin else (i, a)
+            b += 1
+        total, peak = total + parts[0][at, s], max(peak, parts[1][at, s])
+    return total + peak
+
+
+@jit
+def _pairs(parents, start, urgent, most):
+    """Return (left, right, guess) of the most promising pairs of parents of a query.
+
+    As if there were no clashes.
+    """
+    row, _, cost, strength, _ = parents
+    n = begin = 0
+    for i in range(len(row)):
+        begin = i if row[i] != row[begin] else begin
+        n += i - begin
+    left, right = np.empty(n, np.int64), np.empty(n, np.int64)
+    guess, total = np.empty(n), np.empty(n)
+    n = 0
+    for i in range(len(row)):
+        for j in range(i + 1, len(row)):
+            if row[j] != row[i]:
+                break
+            left[n], right[n], total[n] = i, j, cost[i] + cost[j]
+            guess[n] = strength[i] + strength[j] - start[row[i]]
+            n += 1
+    no_ties = np.empty(0, np.uint64)
+    kept = promising(row[left], total, guess, no_ties, urgent, most)
+    kept = np.flatnonzero(kept)
+    return left[kept], right[kept], guess[kept]
+
+
+@jit
+def _split_costs(row, value, priced):
+    """Return what adds up of the cost of each value, and what counts if it is the most.
+
+    Both are of the shape of `value`.
+    """
+    cells, group, (scale, weight, (l0, l1, l2, linf)) = priced
+    rows, ids = np.repeat(row, value.shape[1]), value.ravel()
+    ruler = scale, weight, (l0, l1, l2, 0.0)
+    adds = own_costs(rows, ids, (cells, group, ruler)).reshape(value.shape)
+    ruler = scale, weight, (0.0, 0.0, 0.0, linf)
+    if linf == 0:
+        return adds, np.zeros(value.shape)
+    return adds, own_costs(rows, ids, (cells, group, ruler)).reshape(value.shape)
+
+
+@jit
+def crosses(parents, of_query, mark, priced, most):
+    """Join every two parents of a query; toss for which one has its way in a clash.
+
+    Of the `most` pairs of each query of which most is expected, those are returned that
+    cost less than its bound. `of_query` is (strength, bound, urgent) of each.
+    """
+    row, value, _, _, bits = parents
+    group, (start, bound, urgent) = priced[1], of_query
+    left, right, guess = _pairs(parents, start, urgent, most)
+    parts, marks = _split_costs(row, value, priced), hash_values(value, mark)
+    out = np.full((len(left), 2 * value.shape[1]), PAD)
+    n = width = 0
+    for t in range(len(left)):
+        i, j = left[t], right[t]
+        coin = mixed(bits[i] ^ mixed(marks[j])) < HALF
+        # What adds up to the bound is left for exact costs to tell.
+        if _cost_of_both(value, parts, i, j, group, coin) < bound[row[i]] + 1e-12:
+            width = max(width, _join(out, n, value, i, j, group, coin))
+            left[n], guess[n] = i, guess[t]
+            n += 1
+    return row[left[:n]], out[:n, :width].copy(), np.full(n, PAD), guess[:n]
+
+
+@jit
+def _moves(parents, offers, priced, tries):
+    """Return a nearer value for each slot of each parent, -1 for none.
+
+    It is the first of a few drawn ones that costs less.
+    """
+    row, value, _, _, bits = parents
+    group, (lists, even, least) = priced[1], offers
+    old, rows = value.ravel(), np.repeat(row, value.shape[1])
+    budget = own_costs(rows, old, priced) - 1e-12
+    of, free = np.zeros(len(old), np.int64), np.zeros(len(old), np.bool_)
+    for e in range(len(old)):
+        if old[e] != PAD:
+            of[e] = group[old[e]]
+            free[e] = least[rows[e], of[e]] < budget[e]
+    at = _by_owner(of, free, least.shape[1])
+    fresh = np.empty(len(at), np.uint64)
+    for t in range(len(at)):
+        fresh[t] = mixed(bits[at[t] // value.shape[1]])
+    entries = of[at], rows[at], fresh, budget[at]
+    who, ids, _ = draws_below(lists, entries, tries, priced, even)
+    out = np.full(len(old), PAD)
+    for t in range(len(who)):
+        if t == 0 or who[t] != who[t - 1]:
+            out[at[who[t]]] = ids[t]
+    return out.reshape(value.shape)
+
+
+@jit
+def nearer(parents, offers, priced, known, tries):
+    """Move each changed number or rank nearer: one child a group, one for all."""
+    row, value, _, strength, _ = parents
+    group, width = priced[1], value.shape[1]
+    moved, rows = _moves(parents, offers, priced, tries), np.repeat(row, width)
+    gain = nearest_gains(known[0], rows, moved.ravel(), group, known[1])
+    gain -= nearest_gains(known[0], rows, value.ravel(), group, known[1])
+    size, change = np.zeros(len(row), np.int64), np.zeros(len(row))
+    for i in range(len(row)):
+        for s in range(width):
+            if moved[i, s] != PAD:
+                size[i] += 1
+                change[i] += gain[i * width + s]
+    n = size.sum() + (size > 1).sum()
+    whose, keep = np.empty(n, np.int64), np.full(n, PAD)
+    out, guess = np.empty((n, width), np.int64), np.empty(n)
+    n = 0
+    for i in range(len(row)):
+        for s in range(width):
+            if moved[i, s] != PAD:
+                for t in range(width):
+                    out[n, t] = moved[i, t] if t == s else value[i, t]
+                whose[n], keep[n] = i, group[value[i, s]]
+                guess[n] = strength[i] + gain[i * width + s]
+                n += 1
+    for i in range(len(row)):
+        if size[i] > 1:
+            for t in range(width):
+                out[n, t] = moved[i, t] if moved[i, t] != PAD else value[i, t]
+            whose[n], guess[n] = i, strength[i] + change[i]
+            n += 1
+    return row[whose], out, keep, guess
