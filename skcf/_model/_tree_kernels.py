@@ -8,19 +8,21 @@ from skcf._jit import jit
 COLUMN = (1 << 28) - 1
 MISSING_LEFT, CATEGORY, WENT_LEFT = 1 << 28, 1 << 29, 1 << 30
 
-NODE = np.dtype(
-    [("threshold", "f8"), ("test", "i4"), ("left", "i4"), ("right", "i4")], align=True
-)
-# A test on the path of a base row: a copy of the node's, and where it stands.
-STEP = np.dtype(
-    [
-        ("threshold", "f8"),
-        ("test", "i4"),
-        ("tree", "i4"),
-        ("turn", "i4"),
-        ("depth", "i4"),
-    ]
-)
+
+def node_type(number):
+    """Return the record of an inner node, with a threshold of a type."""
+    whole = [(name, "i4") for name in ("test", "left", "right")]
+    return np.dtype([("threshold", number), *whole], align=True)
+
+
+def step_type(number):
+    """Return the record of a test on the path of a base row.
+
+    It is a copy of the node's, with where it stands and the node that a row comes to
+    whose cell decides otherwise.
+    """
+    whole = [(name, "i4") for name in ("test", "tree", "turn", "depth")]
+    return np.dtype([("threshold", number), *whole], align=True)
 
 
 @jit
@@ -42,7 +44,8 @@ def _in_set(begin, x, bits):
 
 @jit
 def sum_leaves(tables, base, X):
-    nodes, bits, root, slot, value, _ = tables
+    """Return the sums of rows over the trees."""
+    nodes, bits, root, slot, value, _, _ = tables
     raw = np.empty((len(X), len(base)))
     for i in range(len(X)):
         raw[i] = base
@@ -59,12 +62,19 @@ def sum_leaves(tables, base, X):
 
 @jit
 def open_rows(tables, base, X, like):
-    """Return leaves, sums and the paths of rows, the steps of each column together."""
-    nodes, bits, root, slot, value, _ = tables
+    """Return (own, raw, first, split, steps) of rows.
+
+    Tree t adds ``own[i, t]`` to the sums `raw` of row i. Its tests on column j are the
+    steps from ``first[i * n_columns + j]`` on, sorted by threshold: those before
+    `split` send it to the right, the others to the left. Where that is no matter of
+    order, for a missing cell or among sets of categories, `split` is -1.
+    """
+    nodes, bits, root, slot, value, _, _ = tables
     n, n_columns = X.shape
-    leaf = np.empty((n, len(root)), np.int32)
+    own = np.empty((n, len(root), value.shape[1]))
     raw = np.empty((n, len(base)))
     first = np.zeros(n * n_columns + 1, np.int64)
+    split = np.zeros(n * n_columns, np.int64)
     for i in range(n):
         raw[i] = base
         for t in range(len(root)):
@@ -72,16 +82,37 @@ def open_rows(tables, base, X, like):
             while at >= 0:
                 node = nodes[at]
                 column = node.test & COLUMN
-                first[i * n_columns + column + 1] += 1
+                j = i * n_columns + column
+                first[j + 1] += 1
+                if node.test & CATEGORY != 0 or X[i, column] != X[i, column]:
+                    split[j] = -1
                 at = node.left if _goes_left(node, X[i, column], bits) else node.right
-            leaf[i, t] = ~at
+            own[i, t] = value[~at]
             for w in range(value.shape[1]):
                 raw[i, slot[t] + w] += value[~at, w]
     for j in range(n * n_columns):
         first[j + 1] += first[j]
     steps = np.empty(first[-1], like.dtype)
-    free = first[:-1].copy()
+    _fill_steps(nodes, bits, root, X, first, steps)
     for i in range(n):
+        for column in range(n_columns):
+            j = i * n_columns + column
+            if split[j] < 0:
+                continue
+            some = steps[first[j] : first[j + 1]]
+            _sort_steps(some)
+            split[j] = first[j]
+            for s in range(len(some)):
+                split[j] += some[s].threshold < X[i, column]
+    return own, raw, first, split, steps
+
+
+@jit
+def _fill_steps(nodes, bits, root, X, first, steps):
+    """Write the steps of each row and column in the order of the trees."""
+    n_columns = X.shape[1]
+    free = first[:-1].copy()
+    for i in range(len(X)):
         for t in range(len(root)):
             at, depth = root[t], 0
             while at >= 0:
@@ -96,51 +127,89 @@ def open_rows(tables, base, X, like):
                 step.turn = node.right if left else node.left
                 depth += 1
                 at = node.left if left else node.right
-    return leaf, raw, first, steps
+
+
+@jit
+def _sort_steps(steps):
+    """Sort steps by threshold, in place: few as they are, by Shell's method."""
+    n = gap = len(steps)
+    while gap > 1:
+        gap = max(1, gap * 4 // 9)
+        for s in range(gap, n):
+            step, t = steps[s], s
+            threshold, test = step.threshold, step.test
+            tree, turn, depth = step.tree, step.turn, step.depth
+            while t >= gap and steps[t - gap].threshold > threshold:
+                steps[t] = steps[t - gap]
+                t -= gap
+            to = steps[t]
+            to.threshold, to.test = threshold, test
+            to.tree, to.turn, to.depth = tree, turn, depth
+
+
+@jit
+def _passed(steps, begin, end, split, cell):
+    """Return the range of the steps that lie between a row's own cell and another."""
+    low = high = split
+    while high < end and steps[high].threshold < cell:
+        high += 1
+    while low > begin and steps[low - 1].threshold >= cell:
+        low -= 1
+    return low, high
 
 
 @jit
 def change(tables, rows, order, row, ptr, col, val):
     """Return the sums of candidates, each from those of its base row."""
-    nodes, bits, root, slot, value, rank = tables
-    X, leaf, raw, first, steps = rows
-    n_columns = X.shape[1]
+    nodes, bits, root, slot, value, place, rank = tables
+    X, own, raw, first, split, steps = rows
+    n_columns, width, one = X.shape[1], value.shape[1], raw.shape[1] == 1
     out = np.empty((len(row), raw.shape[1]))
-    x = np.empty(n_columns)
-    # Position j of a list of trees to walk: which one, from where, at what depth.
-    lists = np.empty((5, len(root)), np.int32)
-    tree, at, depth, place, live = lists[0], lists[1], lists[2], lists[3], lists[4]
-    seen = np.full(len(root), -1)
+    x = np.empty(n_columns, X.dtype)
+    # The trees that change: where to walk on, at what depth, and the leaves come to.
+    lists = np.empty((3, len(root)), np.int32)
+    at, depth, leaf = lists[0], lists[1], lists[2]
+    seen, nth = np.full(len(root), -1), np.empty(len(root), np.int32)
     held = -1
     for i in order:
         r = row[i]
         if r != held:
             x[:] = X[r]
             held = r
+        out[i] = raw[r]
         n = 0
         for c in range(ptr[i], ptr[i + 1]):
             column = rank[col[c]]
             if column < 0:
                 continue
             x[column] = val[c]
+            cell = x[column]
             j = r * n_columns + column
-            for s in range(first[j], first[j + 1]):
+            begin, end = first[j], first[j + 1]
+            ordered = split[j] >= 0 and cell == cell
+            if ordered:
+                begin, end = _passed(steps, begin, end, split[j], cell)
+            for s in range(begin, end):
                 step = steps[s]
-                if _goes_left(step, val[c], bits) == (step.test & WENT_LEFT != 0):
-                    continue
+                if not ordered:
+                    if _goes_left(step, cell, bits) == (step.test & WENT_LEFT != 0):
+                        continue
                 t = step.tree
                 if seen[t] != i:
-                    seen[t], place[t] = i, n
-                    tree[n], at[n], depth[n] = t, step.turn, step.depth
+                    seen[t], nth[t] = i, n
+                    at[n], depth[n] = step.turn, step.depth
                     n += 1
-                elif step.depth < depth[place[t]]:
-                    at[place[t]], depth[place[t]] = step.turn, step.depth
-        _walk(nodes, bits, x, at, live, n)
-        out[i] = raw[r]
-        for j in range(n):
-            t = tree[j]
-            for w in range(value.shape[1]):
-                out[i, slot[t] + w] += value[~at[j], w] - value[leaf[r, t], w]
+                    for w in range(width):
+                        out[i, slot[t] + w] -= own[r, t, w]
+                elif step.depth < depth[nth[t]]:
+                    at[nth[t]], depth[nth[t]] = step.turn, step.depth
+        _walk(nodes, bits, x, at, leaf, n)
+        for k in range(n):
+            if one:
+                out[i, 0] += value[leaf[k], 0]
+                continue
+            for w in range(width):
+                out[i, place[leaf[k]] + w] += value[leaf[k], w]
         for c in range(ptr[i], ptr[i + 1]):
             column = rank[col[c]]
             if column >= 0:
@@ -149,24 +218,24 @@ def change(tables, rows, order, row, ptr, col, val):
 
 
 @jit
-def _walk(nodes, bits, x, at, live, n):
+def _walk(nodes, bits, x, at, leaf, n):
     """Walk from the nodes `at` to leaves, a step in each tree by turns.
 
     The trees do not wait for each other's nodes to arrive from memory that way: twice
     as fast for large forests as tree after tree.
     """
-    left = 0
-    for j in range(n):
-        live[left] = j
-        left += at[j] >= 0
-    n = left
-    while n > 0:
-        left = 0
+    left = done = 0
+    for k in range(n):
+        to = at[k]
+        at[left], leaf[done] = to, ~to
+        left += to >= 0
+        done += to < 0
+    while left > 0:
+        n, left = left, 0
         for k in range(n):
-            j = live[k]
-            node = nodes[at[j]]
+            node = nodes[at[k]]
             down = _goes_left(node, x[node.test & COLUMN], bits)
-            at[j] = node.left if down else node.right
-            live[left] = j
-            left += at[j] >= 0
-        n = left
+            to = node.left if down else node.right
+            at[left], leaf[done] = to, ~to
+            left += to >= 0
+            done += to < 0

@@ -13,15 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, softmax
 
-from skcf._model._tree_kernels import (
-    CATEGORY,
-    MISSING_LEFT,
-    NODE,
-    STEP,
-    change,
-    open_rows,
-    sum_leaves,
-)
+from skcf._model._tree_tables import TreeSession, TreeTables
 
 # Up to this size LightGBM takes a number for zero.
 ZERO = float(np.float32(1e-35))
@@ -142,7 +134,7 @@ class FlatTrees:
 
     def raw(self, X):
         """Return the sums over the trees, float64 of shape (n_rows, n_scores)."""
-        return sum_leaves(self._tables, self.base, self._tested(X))
+        return self.tables.sums(self.cast(X))
 
     def open(self, X):
         """Return a session over encoded base rows."""
@@ -173,37 +165,16 @@ class FlatTrees:
     def splits(self):
         """The sorted numbers at which each encoded column is split, None for a set."""
         out = [np.empty(0)] * self.n_features
-        for j in self._columns:
+        for j in self.tables.columns:
             mine = self.feature == j
             sets = (self.category[mine] >= 0).any()
             out[j] = None if sets else np.unique(self.threshold[mine])
         return out
 
     @cached_property
-    def _columns(self):
-        """The encoded columns that are tested anywhere."""
-        return np.unique(self.feature[self.feature >= 0])
-
-    @cached_property
-    def _tables(self):
-        """What the kernels read: inner nodes as records, leaves as ~position."""
-        inner = self.feature >= 0
-        at = np.where(inner, np.cumsum(inner) - 1, -np.cumsum(~inner)).astype(np.int32)
-        rank = np.full(self.n_features, -1, dtype=np.int64)
-        rank[self._columns] = np.arange(len(self._columns))
-        nodes = np.zeros(int(inner.sum()), dtype=NODE)
-        category = self.category[inner]
-        nodes["threshold"] = np.where(category < 0, self.threshold[inner], category)
-        nodes["test"] = rank[self.feature[inner]]
-        nodes["test"] |= np.where(self.missing_left[inner], MISSING_LEFT, 0)
-        nodes["test"] |= np.where(category < 0, 0, CATEGORY)
-        nodes["left"] = at[self.left[inner]]
-        nodes["right"] = at[self.right[inner]]
-        value = np.ascontiguousarray(self.value[~inner])
-        return nodes, self.bits, at[self.root], self.slot, value, rank
-
-    def _tested(self, X):
-        return np.ascontiguousarray(self.cast(X)[:, self._columns])
+    def tables(self):
+        """What the kernels read."""
+        return TreeTables(self)
 
     def _scores_numpy(self, X):
         """Return `scores` without compiled code: what these are tested against."""
@@ -228,46 +199,6 @@ class FlatTrees:
                 word, bit = divmod(int(x[i]), 64)
                 left[i] = self.bits[begin + 1 + word] >> bit & 1
         return left
-
-
-class TreeSession:
-    """Base rows with their leaves, sums and paths; candidates are changed cells.
-
-    Parameters
-    ----------
-    trees : FlatTrees
-    X : ndarray of shape (n_rows, n_features)
-        The base rows, encoded.
-    """
-
-    def __init__(self, trees, X):
-        self.trees = trees
-        X = trees._tested(X)
-        leaf, raw, first, steps = open_rows(
-            trees._tables, trees.base, X, np.empty(0, dtype=STEP)
-        )
-        self._rows = X, leaf, raw, first, steps
-
-    def scores(self, row, ptr, col, val):
-        """Return what the estimator's method returns for candidates.
-
-        Candidate ``i`` is base row ``row[i]`` with its encoded cells
-        ``col[ptr[i] : ptr[i + 1]]`` set to the numbers `val` there.
-        """
-        return self.trees.finish(self.raw(row, ptr, col, val))
-
-    def raw(self, row, ptr, col, val):
-        """Return the sums over the trees for candidates."""
-        row, ptr, col = (
-            np.ascontiguousarray(a, dtype=np.int64) for a in (row, ptr, col)
-        )
-        # The paths of one base row fit in the processor's cache, those of all do not.
-        if (row[1:] >= row[:-1]).all():
-            order = np.arange(len(row))
-        else:
-            order = np.argsort(row, kind="stable")
-        val = np.ascontiguousarray(self.trees.cast(val))
-        return change(self.trees._tables, self._rows, order, row, ptr, col, val)
 
 
 def _weighted_median(values, weight):

@@ -107,6 +107,24 @@ def test_candidates_of_random_trees(seed):
     np.testing.assert_allclose(scores, trees._scores_numpy(rows), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", [2, 6])
+def test_shares_of_two_classes_are_added_up_once(seed):
+    random = np.random.default_rng(seed)
+    share = random.random(random_trees(seed).value[:, :1].shape)
+    value = np.hstack([share, 1.0 - share])
+    trees = replace(random_trees(seed), value=value, slot=np.zeros(12, np.int32))
+    uneven = replace(trees, value=np.hstack([share, 1.1 - value[:, 1:]]))
+    assert trees.tables.total == pytest.approx(12 + trees.base.sum())
+    assert uneven.tables.total is None
+    X = random_rows(random, 20)
+    candidates = random_candidates(random, len(X), 500)
+    rows = whole_rows(X, *candidates)
+    for some in (trees, uneven):
+        scores = some.open(X).scores(*candidates)
+        np.testing.assert_allclose(scores, some._scores_numpy(rows), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(some.scores(rows), scores, rtol=0, atol=1e-12)
+
+
 def fitted(model):
     random = np.random.default_rng(0)
     X = random_rows(random, 400)
