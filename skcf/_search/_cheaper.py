@@ -11,7 +11,7 @@ import numpy as np
 
 from skcf._jit import jit
 from skcf._search._kernels import price_of
-from skcf.constraints._lists import _last_at_most, count_of, part_of
+from skcf.constraints._lists import count_of, last_at_most, part_of
 
 
 class CheaperValues:
@@ -75,7 +75,7 @@ def _nth(n, run, start, counts):
     at = counts[begin] + n
     if 0 <= rank <= n:
         at += 1
-    run = _last_at_most(counts, at, begin, end)
+    run = last_at_most(counts, at, begin, end)
     return start[run] + at - counts[run]
 
 

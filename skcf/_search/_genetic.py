@@ -190,8 +190,7 @@ class GeneticSearch:
 
     def _children(self, pool, live):
         """Return what is bred from the queries of a population that live."""
-        values = self.problem.values
-        args = pool.row, pool.cands.value, values.group, len(values.single), live
+        args = pool.row, pool.cands.value, self.problem.values.group, live
         best = self._parents(pool.take(leaders(*args)))
         every = (
             best if self.mutate == "best" else self._parents(pool.take(live[pool.row]))

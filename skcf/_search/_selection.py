@@ -4,7 +4,7 @@ import numpy as np
 
 from skcf._jit import jit
 from skcf._search._kernels import costs, first_of_each, top_of_each
-from skcf._space._kernels import count_changes, groups_of, hash_values, mixed
+from skcf._space._kernels import count_changes, hash_values, mixed
 
 
 @jit
@@ -53,10 +53,10 @@ def worthwhile(row, value, guess, new, mark, priced, of_query, most):
 
 
 @jit
-def leaders(row, value, group, n_groups, live):
+def leaders(row, value, group, live):
     """Return the positions of the first of each change set of the queries that live."""
     at = np.flatnonzero(live[row])
-    return at[first_of_each(row[at], groups_of(value[at], group, n_groups))]
+    return at[first_of_each(at, row, value, group)]
 
 
 @jit

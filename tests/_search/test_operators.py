@@ -276,8 +276,7 @@ def test_what_is_worth_scoring_is_new_cheap_and_promising(seed, most):
 def test_leaders_are_the_first_of_each_change_set_of_live_queries(seed):
     case = Case(seed, ())
     cands, live = case.pool.cands, case.rng.random(N) < 0.7
-    args = case.values.group, len(case.values.single), live
-    got = leaders(cands.row, cands.value, *args)
+    got = leaders(cands.row, cands.value, case.values.group, live)
     key = np.column_stack([cands.row, cands.changed(case.values)])
     first = np.sort(np.unique(key, axis=0, return_index=True)[1])
     assert got.tolist() == first[live[cands.row[first]]].tolist()
