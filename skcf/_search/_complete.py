@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcf._jit import jit
-from skcf._search._cheaper import CheaperValues
+from skcf._search._cheaper import CheaperValues, longer
 from skcf._search._finish import refine
 from skcf._search._kernels import costs
 from skcf._search._problem import Pool
@@ -85,8 +85,9 @@ def _most(problem):
 
 def _try(problem, cands, rows, cost=None):
     """Score what was not scored; return the pool, and the queries of which all was."""
-    at = np.flatnonzero(problem.ground.mask(cands))
-    at = at[problem.unseen(cands.take(at))]
+    ok = problem.ground.mask(cands)
+    at = np.arange(len(cands)) if ok.all() else np.flatnonzero(ok)
+    at = at[problem.unseen(cands if ok.all() else cands.take(at))]
     row = cands.row[at]
     few = np.bincount(row, minlength=len(problem)) <= _most(problem)
     at = at[few[row]]
@@ -105,7 +106,7 @@ def _pairs(problem, singles, rows, bound):
     row, ids, cost = (part[chosen[singles[0]]] for part in singles)
     begin = np.flatnonzero(np.diff(row, prepend=-1, append=-1))
     whose = row[begin[:-1]]
-    size, pair = cheap_pairs(
+    size, values = cheap_pairs(
         begin,
         ids,
         cost,
@@ -115,7 +116,8 @@ def _pairs(problem, singles, rows, bound):
         2 * MAX_CHANGES,
     )
     chosen[whose[size < 0]] = False
-    return Candidates(np.repeat(whose, np.maximum(size, 0)), pair), rows[chosen[rows]]
+    row = np.repeat(whose, np.maximum(size, 0))
+    return Candidates(row, values.reshape(-1, 2)), rows[chosen[rows]]
 
 
 def _largest_part(problem, row, ids):
@@ -130,19 +132,18 @@ def _largest_part(problem, row, ids):
 
 @jit
 def cheap_pairs(begin, ids, cost, largest, group, limit, most):
-    """Return how many pairs of values of each lot cost less than its limit, and these.
+    """Return how many pairs of values of each lot cost less than its limit, and them.
 
     Lot ``r`` is the values ``begin[r] : begin[r + 1]``, sorted by cost. A pair costs
     what both do, less the smaller of what they add by being the largest. Of a lot with
     more than `most` pairs the number is -1, and none is returned.
     """
     size, n = np.zeros(len(limit), np.int64), 0
-    out = np.empty((2 * len(ids) + most, 2), np.int64)
+    out = np.empty(2 * len(ids) + 2 * most, np.int64)
     for r in range(len(limit)):
         before = n
-        if len(out) - n < most:
-            old, out = out, np.empty((2 * len(out), 2), np.int64)
-            out[:n] = old[:n]
+        if len(out) < 2 * (n + most):
+            out = longer(out, 2 * (n + most))
         for i in range(begin[r], begin[r + 1]):
             g = group[ids[i]]
             for j in range(i + 1, begin[r + 1]):
@@ -155,13 +156,13 @@ def cheap_pairs(begin, ids, cost, largest, group, limit, most):
                     continue
                 if n - before < most:
                     # Values of a candidate are sorted by group.
-                    out[n, 0] = ids[i if g < h else j]
-                    out[n, 1] = ids[j if g < h else i]
+                    out[2 * n] = ids[i if g < h else j]
+                    out[2 * n + 1] = ids[j if g < h else i]
                 n += 1
         size[r] = n - before
         if size[r] > most:
             size[r], n = -1, before
-    return size, out[:n]
+    return size, out[: 2 * n]
 
 
 def _joined(problem, found, k):

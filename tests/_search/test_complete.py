@@ -160,7 +160,7 @@ def test_pairs_are_listed_where_they_are_cheap_and_few(seed, most):
         cost[a:b], largest[a:b] = cost[order], largest[order]
     limit = rng.random(5) * 2
     size, pairs = cheap_pairs(begin, ids, cost, largest, group, limit, most)
-    told = iter(pairs.tolist())
+    told = iter(pairs.reshape(-1, 2).tolist())
     for r, (a, b) in enumerate(zip(begin[:-1], begin[1:], strict=True)):
         truth = [
             sorted((ids[i], ids[j]), key=lambda v: group[v])
