@@ -282,26 +282,3 @@ def nearer_values(lists, rows, groups, limit, longest, n_even, cells, group, rul
             power *= 2 if k == power - 1 else 1
             k = min(nth, power - 1)
     return who[:n].copy(), ids[:n].copy()
-
-
-@jit
-def cheaper_values(lists, rows, groups, limit, longest, most, cells, group, ruler):
-    """Return (position, value, cost) of values that cost less than a limit.
-
-    Those of group ``groups[i]`` that query ``rows[i]`` may take, in the order of the
-    list; of a longer list `most` values, evenly thinned, are looked at. No list is
-    longer than `longest`.
-    """
-    who, ids, cost = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    n = 0
-    for i in range(len(rows)):
-        part = part_of(lists, groups[i])
-        total = count_of(part, rows[i])
-        held = n
-        ids, cost, n = _look_at(
-            part, rows[i], 0, total, most, limit[i], cells, group, ruler, ids, cost, n,
-        )  # fmt: skip
-        if len(who) < len(ids):
-            who = np.concatenate((who, np.empty(len(ids) - len(who), np.int64)))
-        who[held:n] = i
-    return who[:n].copy(), ids[:n].copy(), cost[:n].copy()

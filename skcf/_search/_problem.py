@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from skcf._search._cheaper import cheaper_values, nearer_values
+from skcf._search._cheaper import nearer_values
 from skcf._search._effects import Effects
 from skcf._search._kernels import (
     costs,
@@ -133,16 +133,6 @@ class Problem:
         values, cost = self.values, self.cost
         cells = self.x, values.ptr, values.col, values.code
         return cells, values.group, (cost.ruler, cost.weight, cost.norms)
-
-    def cheaper(self, rows, groups, limit, most):
-        """Return (position, value, cost) of values that cost less than a limit.
-
-        Those of group ``groups[i]`` that query ``rows[i]`` may take; of a longer list
-        `most` values, evenly thinned, are looked at.
-        """
-        lists, longest = self.ground.lists, int(self.ground.count.max(initial=0))
-        args = lists, rows, groups, limit, longest, most
-        return cheaper_values(*args, *self._priced)
 
     def nearer(self, rows, groups, limit, n_even):
         """Return (position, value) of some of the values that cost less than a limit.
