@@ -11,7 +11,7 @@ from skcf._search._options import N_VALUES, options_of
 from skcf._search._problem import rank_by
 from skcf._space import PAD, Candidates
 from skcf.costs import Cost
-from tests._search.test_kernels import FEW, Bare, seeds, some_candidates, space_of
+from tests._search.random_problems import FEW, Bare, seeds, some_candidates, space_of
 
 N_ROWS = 4
 

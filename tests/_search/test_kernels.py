@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from skcf._search import Problem
 from skcf._search._kernels import (
     alike_of,
     first_of_each,
@@ -15,38 +14,15 @@ from skcf._search._kernels import (
     sort_pool,
 )
 from skcf._search._problem import rank_by, rank_in_row, top_in_row
-from skcf._space import PAD, Candidates, FeatureSpace
-from skcf.constraints._ground import Ground
-from skcf.constraints._rule import check_rules
-from skcf.constraints._rule_set import RuleSet
+from skcf._space import PAD, Candidates
 from skcf.costs import Cost
-
-FEW = settings(max_examples=25, deadline=None, derandomize=True, database=None)
-seeds = st.integers(0, 2**32 - 1)
-
-
-def space_of(rng, groups=()):
-    X = rng.integers(0, 6, (40, 5)) / 2.0
-    X[rng.random(X.shape) < 0.1] = np.nan
-    X[0] = 1.0
-    return FeatureSpace(X, categorical_features=[4], groups=groups, allow_missing=True)
-
-
-def some_candidates(rng, values, n, n_rows):
-    """Return tidy candidates of random values, some without any."""
-    n_groups = len(values.single)
-    size = np.diff(values.offsets)
-    ids = values.offsets[:-1] + (rng.random((n, n_groups)) * size).astype(np.intp)
-    ids[rng.random(ids.shape) < 0.5] = PAD
-    return Candidates(rng.integers(0, n_rows, n), ids).tidy(values)
-
-
-class Bare(Problem):
-    """A problem without a model: what costs are worked out from."""
-
-    def __init__(self, x, values, cost, ground=None):
-        self.x, self.values, self.cost, self.ground = x, values, cost, ground
-
+from tests._search.random_problems import (
+    FEW,
+    Bare,
+    seeds,
+    some_candidates,
+    space_of,
+)
 
 # -- costs -------------------------------------------------------------------------
 
@@ -73,46 +49,6 @@ def test_costs_are_those_of_full_rows(groups, seed):
     before = x[cands.row]
     truth = cost.rows(before, cands.codes(x, space.values))
     np.testing.assert_allclose(told, truth, rtol=1e-12, atol=1e-15)
-
-
-# -- values of feasible sets -------------------------------------------------------
-
-
-def grounded(rng, groups):
-    """Return a problem of seven queries with a few rules."""
-    space = space_of(rng, groups)
-    rules = ["cf[1] >= x[1]", "cf[3] in [0, 2]", "not changed(4)"]
-    some = rng.random(3) < 0.5
-    rules = RuleSet(
-        check_rules([r for r, use in zip(rules, some, strict=True) if use]), space
-    )
-    x = rng.integers(0, 6, (7, 5)) / 2.0
-    ground = Ground(rules, x)
-    cost = Cost(*rng.random(4), up={3: 2.0}, scale="std")._bind(space)
-    return Bare(x, ground.values, cost, ground)
-
-
-def read_one_by_one(problem, rows, groups, limit):
-    """Yield (position, values, costs) of lists, cut off at the limit, from numpy."""
-    for i, (r, g) in enumerate(zip(rows, groups, strict=True)):
-        _, ids = problem.ground.sets[g].lists(np.array([r]))
-        cost = problem.own_cost(np.full(len(ids), r), ids)
-        yield i, ids[cost < limit[i]], cost[cost < limit[i]]
-
-
-@pytest.mark.parametrize("groups", [(), ((0, 2),)])
-@FEW
-@given(seed=seeds)
-def test_values_below_a_limit(groups, seed):
-    rng = np.random.default_rng(seed)
-    problem = grounded(rng, groups)
-    n_groups = len(problem.values.single)
-    rows, of = np.repeat(np.arange(7), n_groups), np.tile(np.arange(n_groups), 7)
-    limit = rng.random(len(rows)) * 2
-    at, ids, cost = problem.cheaper(rows, of, limit, 1000)
-    for i, values, costs in read_one_by_one(problem, rows, of, limit):
-        assert ids[at == i].tolist() == values.tolist()
-        np.testing.assert_allclose(cost[at == i], costs, rtol=1e-12)
 
 
 # -- ranks and sets ----------------------------------------------------------------

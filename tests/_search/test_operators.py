@@ -15,7 +15,7 @@ from skcf._search._operators import bits_of, crosses, mutants, nearer
 from skcf._search._problem import Pool, rank_by
 from skcf._search._selection import leaders, promising, standing, worthwhile
 from skcf._space import PAD, Candidates, mix, uniform
-from tests._search.test_kernels import grounded, some_candidates
+from tests._search.random_problems import grounded, some_candidates
 
 FEW = settings(max_examples=25, deadline=None, derandomize=True, database=None)
 seeds = st.integers(0, 2**32 - 1)
