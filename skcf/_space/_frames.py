@@ -154,15 +154,18 @@ class PandasContainer(_FrameContainer):
             return pd.Series(pd.Categorical.from_codes(table[at], dtype=dtype))
         some = [*levels, missing] if self.holds_missing(dtype) else list(levels)
         table = pd.Series(some, dtype=object).astype(dtype)
-        return table.take(at).reset_index(drop=True)
+        return pd.Series(table.array.take(at), dtype=dtype, copy=False)
 
     def where(self, changed, new, old):
         if changed.all():
             return new.set_axis(old.index)
-        if isinstance(old.dtype, np.dtype) and old.dtype.kind in "biuf":
+        pd, each = self._namespace, np.arange(len(old))
+        if isinstance(old.dtype, np.dtype) and old.dtype.kind in "biufO":
             cells = np.where(changed, new.to_numpy(), old.to_numpy())
-            return self._namespace.Series(cells, index=old.index, copy=False)
-        return old.where(~changed, new.set_axis(old.index))
+        else:
+            both = pd.concat([old, new], ignore_index=True).array
+            cells = both.take(np.where(changed, len(old) + each, each))
+        return pd.Series(cells, index=old.index, dtype=old.dtype, copy=False)
 
     def cast(self, column, dtype):
         return column.astype(dtype)
