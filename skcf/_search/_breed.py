@@ -24,6 +24,8 @@ ROOM = 1024
 ROOT = sqrt(2.0)
 # More than digits may be off.
 SLACK = 1e-8
+# The turn of a child is the place of the draft and, in so many bits, of the option.
+SHIFT = 24
 
 
 @jit
@@ -74,9 +76,9 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
         met[:] = NONE
         for _ in range(DEPTH):
             likely, short = _children(drafts, table, lots, limits)
-            born = _born(likely, drafts, table, len(options[0]))
+            born = _born(likely, drafts, table)
             found, n = _noted(found, n, r, born, drafts, table, met)
-            born = _born(short, drafts, table, len(options[0]))
+            born = _born(short, drafts, table)
             drafts = _beam(short, born, drafts, table)
             if not len(short):
                 break
@@ -193,29 +195,34 @@ def _children(drafts, table, lots, limits):
             saved = bound - (cost[i] + best[k, 0] - less)
             lack = best[k, 1] - guess[i] + loss - bias
             fit = cost[i] - less + best[k, 2] + unit * (lack - best[k, 1])
-            vain = lack >= SLACK - floor or saved < SLACK - hopes[-1]
-            if saved <= 0 or (vain and fit > fits[-1] + SLACK):
+            good = (lack < SLACK - floor) & (saved > -hopes[-1] - SLACK)
+            if not (saved > 0) & (good | (fit < fits[-1] + SLACK)):
                 continue
             for t in range(first[k], first[k + 1]):
                 c, e = cost[i] + price[t] - less, guess[i] + gain[t] - loss
-                if not c < bound or (old != PAD and ids[old] == ids[t]):
+                lack = -e - bias
+                fit = c + unit * lack
+                # One jump in place of many that cannot be foreseen.
+                good = (-lack > floor) & (bound - c > -hopes[-1])
+                fits_in = (lack > 0) & (fit < fits[-1] + SLACK)
+                if not (c < bound) & (good | fits_in):
                     continue
-                turn, lack = i * first[-1] + t, -e - bias
-                if -lack > floor and bound - c > -hopes[-1]:
+                if old != PAD and ids[old] == ids[t]:
+                    continue
+                turn = i << SHIFT | t
+                if good:
                     chance = 0.5 * erfc(lack / spread / ROOT)
                     hope = np.rint(chance * (bound - c) * 1e12) / 1e12
                     if chance > UNLIKELY and hope > -hopes[-1]:
                         n_likely = enter(hopes, likely, n_likely, -hope, turn)
-                fit = c + unit * lack
-                if lack > 0 and fit < fits[-1] + SLACK:
-                    fit = np.rint(fit * 1e9) / 1e9
-                    if fit < fits[-1]:
-                        n_short = enter(fits, short, n_short, fit, turn)
+                fit = np.rint(fit * 1e9) / 1e9
+                if lack > 0 and fit < fits[-1]:
+                    n_short = enter(fits, short, n_short, fit, turn)
     return np.sort(likely[:n_likely]), short[:n_short]
 
 
 @jit
-def _born(turns, drafts, table, n_options):
+def _born(turns, drafts, table):
     """Return (draft, option, cost, guess, key) of children, given their turns."""
     value, cost, guess, key = drafts
     _, group, mark, gain, price = table
@@ -223,7 +230,7 @@ def _born(turns, drafts, table, n_options):
     parent, option = np.empty(n, np.int64), np.empty(n, np.int64)
     told, keys = np.empty((2, n)), np.empty(n, np.uint64)
     for k in range(n):
-        i, t = turns[k] // n_options, turns[k] % n_options
+        i, t = turns[k] >> SHIFT, turns[k] & (1 << SHIFT) - 1
         parent[k], option[k], keys[k] = i, t, key[i] ^ mark[t]
         told[0, k], told[1, k] = cost[i] + price[t], guess[i] + gain[t]
         for s in range(value.shape[1]):
@@ -298,14 +305,18 @@ def _beam(turns, born, drafts, table):
     for k in range(len(turns)):
         if n == N_BEAM:
             break
-        some[n] = k
-        n += 1
+        again = False
         for other in range(len(turns)):
-            if keys[other] == keys[k] and turns[other] < turns[k]:
-                n -= 1
-                break
+            again |= keys[other] == keys[k] and turns[other] < turns[k]
+        if again:
+            continue
+        t = n
+        while t > 0 and turns[some[t - 1]] > turns[k]:
+            some[t] = some[t - 1]
+            t -= 1
+        some[t] = k
+        n += 1
     at = some[:n]
-    at = at[np.argsort(turns[at])]
     value = np.empty((n, drafts[0].shape[1]), np.int64)
     for i in range(n):
         _put(drafts[0], parent[at[i]], option[at[i]], table[1], value, i)

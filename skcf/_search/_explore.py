@@ -59,38 +59,39 @@ def explore(problem, pool, n_rounds=N_ROUNDS):
     guesses of a round were off, on average, corrects those of the next.
     """
     explorer, lots = _Explorer(problem), [pool]
-    live = pool
+    found, live = pool, pool.take(slice(0))
     for _ in range(n_rounds):
         if problem.meter.expired:
             break
-        # What is dearer than the best one is of no use, nor will it be.
-        live = live.take(live.cost <= problem.least_cost(live)[live.row])
+        live = explorer.of_use(live, found)
         found = explorer.round(live)
-        lots.append(found)
-        # A query without a new candidate would not get one in the next round either.
-        more = np.zeros(len(problem), dtype=bool)
-        more[found.row] = True
-        if not more.any():
+        if not len(found):
             break
-        live = Pool.concat([live.take(more[live.row]), found.take(more[found.row])])
+        lots.append(found)
     return Pool.concat(lots)
 
 
 class _Explorer:
     def __init__(self, problem):
         self.problem = problem
+        self.bound = np.full(len(problem), np.inf)
         self.bias = np.zeros(len(problem))
         self.width = np.zeros(len(problem))
+
+    def of_use(self, live, found):
+        """Return the pool of what may still lead on, with what was found last."""
+        self.bound = np.minimum(self.bound, self.problem.least_cost(found))
+        # Without a new candidate a query would not get one in the next round either.
+        most = np.full(len(self.bound), -np.inf)
+        most[found.row] = self.bound[found.row]
+        most[np.isinf(most)] = -np.inf
+        # What is dearer than the best one is of no use, nor will it be.
+        parts = [pool.take(pool.cost <= most[pool.row]) for pool in (live, found)]
+        return Pool.concat(parts)
 
     def round(self, pool):
         """Return the pool of the candidates of one round."""
         problem = self.problem
-        self.bound = problem.least_cost(pool)
-        pool = pool.take(np.isfinite(self.bound)[pool.row])
-        pool = pool.take(pool.cost <= self.bound[pool.row])
-        short = np.maximum(-problem.effects.start, 1e-3)
-        # What a unit of strength costs in the best candidate known.
-        self.price = np.where(np.isfinite(self.bound), self.bound / short, 0.0)
         if not len(pool):
             return pool
         draft = self._compose(pool)
@@ -139,11 +140,13 @@ class _Explorer:
         known = effects.known()
         best = problem.best(pool, N_PARENTS)
         strength = problem.model.strength(best.margin)
+        # What a unit of strength costs in the best candidate known.
+        price = self.bound / np.maximum(-effects.start, 1e-3)
         step = LEVEL * np.maximum(effects.spread, 1e-3)
         row, value, cost, guess = compose(
             (best.row, best.cands.value, best.cost, strength),
             known,
-            (self.bound, self.bias, self._spread(), self.price, step, effects.start),
+            (self.bound, self.bias, self._spread(), price, step, effects.start),
             *problem._priced,
             problem.values.mark,
             problem.values.n_observed,
