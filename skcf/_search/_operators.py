@@ -18,7 +18,7 @@ from skcf._jit import jit
 from skcf._search._draws import draws_below
 from skcf._search._gains import nearest_gains
 from skcf._search._kernels import costs
-from skcf._search._selection import promising
+from skcf._search._selection import by_row, promising
 from skcf._space import PAD
 from skcf._space._kernels import hash_values, mixed
 
@@ -122,77 +122,11 @@ def mutants(parents, of_query, offers, priced, known, m, most):
     guess = strength[whose] + nearest_gains(known[0], rows, ids, group, known[1])
     no_ties = np.empty(0, np.uint64)
     kept = promising(rows, cost[whose] + price, guess, no_ties, urgent, most)
-    order = _by_owner(whose, kept, len(row))
+    order = np.flatnonzero(kept)
+    order = order[by_row(whose[order], len(row))[0]]
     whose, ids = whose[order], ids[order]
     value = _put_each(value, whose, ids, group)
     return row[whose], value, group[ids], guess[order]
-
-
-@jit
-def _by_owner(whose, kept, n):
-    """Return the positions of what is kept, sorted by owner and as they come."""
-    free = np.zeros(n + 1, np.int64)
-    for e in range(len(whose)):
-        free[whose[e] + 1] += kept[e]
-    for i in range(n):
-        free[i + 1] += free[i]
-    out = np.empty(free[n], np.int64)
-    for e in range(len(whose)):
-        if kept[e]:
-            out[free[whose[e]]] = e
-            free[whose[e]] += 1
-    return out
-
-
-@jit
-def _join(out, t, value, i, j, group, coin):
-    """Write two candidates as one; the coin says whose value counts in a clash.
-
-    Return how many values there are; they are sorted by group.
-    """
-    width = value.shape[1]
-    n = a = b = 0
-    while True:
-        v = value[i, a] if a < width else PAD
-        w = value[j, b] if b < width else PAD
-        if v == PAD and w == PAD:
-            return n
-        if v != PAD and w != PAD and group[v] == group[w]:
-            out[t, n] = w if coin else v
-            a, b = a + 1, b + 1
-        elif w == PAD or (v != PAD and group[v] < group[w]):
-            out[t, n] = v
-            a += 1
-        else:
-            out[t, n] = w
-            b += 1
-        n += 1
-
-
-@jit
-def _cost_of_both(value, parts, i, j, group, coin):
-    """Return the cost of two candidates as one.
-
-    `parts` is what adds up of the cost of each value, and what only counts if it is the
-    most.
-    """
-    total, peak, b, width = 0.0, 0.0, 0, value.shape[1]
-    for a in range(width + 1):
-        v = value[i, a] if a < width else PAD
-        while b < width and value[j, b] != PAD:
-            w = value[j, b]
-            if v != PAD and group[w] >= group[v]:
-                break
-            total, peak = total + parts[0][j, b], max(peak, parts[1][j, b])
-            b += 1
-        if v == PAD:
-            break
-        at, s = i, a
-        if b < width and value[j, b] != PAD and group[value[j, b]] == group[v]:
-            at, s = (j, b) if coin else (i, a)
-            b += 1
-        total, peak = total + parts[0][at, s], max(peak, parts[1][at, s])
-    return total + peak
 
 
 @jit
@@ -246,20 +180,35 @@ def crosses(parents, of_query, mark, priced, most):
     cost less than its bound. `of_query` is (strength, bound, urgent) of each.
     """
     row, value, _, _, bits = parents
-    group, (start, bound, urgent) = priced[1], of_query
+    group, width, (start, bound, urgent) = priced[1], value.shape[1], of_query
     left, right, guess = _pairs(parents, start, urgent, most)
-    parts, marks = _split_costs(row, value, priced), hash_values(value, mark)
-    out = np.full((len(left), 2 * value.shape[1]), PAD)
-    n = width = 0
+    adds, peaks = _split_costs(row, value, priced)
+    marks = hash_values(value, mark)
+    out = np.empty((len(left), 2 * width), np.int64)
+    n = widest = 0
     for t in range(len(left)):
         i, j = left[t], right[t]
         coin = mixed(bits[i] ^ mixed(marks[j])) < HALF
+        total = peak = 0.0
+        size = a = b = 0
+        while True:
+            v = value[i, a] if a < width else PAD
+            w = value[j, b] if b < width else PAD
+            if v == PAD and w == PAD:
+                break
+            clash = v != PAD and w != PAD and group[v] == group[w]
+            first = w == PAD or (v != PAD and group[v] < group[w])
+            k, s = (i, a) if first or (clash and not coin) else (j, b)
+            out[n, size] = value[k, s]
+            total, peak = total + adds[k, s], max(peak, peaks[k, s])
+            a, b = a + (first or clash), b + (not first or clash)
+            size += 1
         # What adds up to the bound is left for exact costs to tell.
-        if _cost_of_both(value, parts, i, j, group, coin) < bound[row[i]] + 1e-12:
-            width = max(width, _join(out, n, value, i, j, group, coin))
-            left[n], guess[n] = i, guess[t]
+        if total + peak < bound[row[i]] + 1e-12:
+            out[n, size:] = PAD
+            left[n], guess[n], widest = i, guess[t], max(widest, size)
             n += 1
-    return row[left[:n]], out[:n, :width].copy(), np.full(n, PAD), guess[:n]
+    return row[left[:n]], out[:n, :widest].copy(), np.full(n, PAD), guess[:n]
 
 
 @jit
@@ -277,7 +226,8 @@ def _moves(parents, offers, priced, tries):
         if old[e] != PAD:
             of[e] = group[old[e]]
             free[e] = least[rows[e], of[e]] < budget[e]
-    at = _by_owner(of, free, least.shape[1])
+    at = np.flatnonzero(free)
+    at = at[by_row(of[at], least.shape[1])[0]]
     fresh = np.empty(len(at), np.uint64)
     for t in range(len(at)):
         fresh[t] = mixed(bits[at[t] // value.shape[1]])

@@ -3,8 +3,23 @@
 import numpy as np
 
 from skcf._jit import jit
-from skcf._search._kernels import costs, first_of_each, top_of_each
+from skcf._search._kernels import costs, first_of_each
 from skcf._space._kernels import count_changes, hash_values, mixed
+
+
+@jit
+def by_row(row, n):
+    """Return the positions sorted by row, as they come, and where each row begins."""
+    start = np.zeros(n + 1, np.int64)
+    for r in row:
+        start[r + 1] += 1
+    for r in range(n):
+        start[r + 1] += start[r]
+    free, order = start[:-1].copy(), np.empty(len(row), np.int64)
+    for i in range(len(row)):
+        order[free[row[i]]] = i
+        free[row[i]] += 1
+    return order, start
 
 
 @jit
@@ -15,23 +30,63 @@ def promising(row, cost, guess, ties, urgent, most):
     lack, or by what they lack alone where a query is urgent. Equal ones go by `ties`,
     if there are any, and as they come. `guess` is the strength that is expected.
     """
-    n = len(urgent)
-    size = np.zeros(n, np.int64)
-    for r in row:
-        size[r] += 1
-    unlikely, fitness = np.zeros(len(row)), np.zeros(len(row))
-    if size.max() <= most:
-        return np.ones(len(row), np.bool_)
-    for i in range(len(row)):
-        if size[row[i]] <= most:
+    out = np.ones(len(row), np.bool_)
+    order, start = by_row(row, len(urgent))
+    key = np.empty(len(row))
+    for r in range(len(urgent)):
+        lot = order[start[r] : start[r + 1]]
+        if len(lot) <= most:
             continue
-        fitness[i] = cost[i]
-        if not guess[i] > 0:
-            short = 1.0 / (1.0 + np.exp(guess[i]))
-            unlikely[i] = 1.0
-            fitness[i] = short if urgent[row[i]] else cost[i] + short
-        fitness[i] = np.rint(fitness[i] * 1e9) / 1e9
-    return top_of_each(row, n, most, unlikely, fitness, ties)
+        n, n_likely = 0, (guess[lot] > 0).sum()
+        enough = n_likely >= most
+        for i in lot:
+            likely = guess[i] > 0
+            out[i] = likely and not enough
+            if likely != enough:
+                continue
+            fitness = cost[i]
+            if not likely:
+                short = 1.0 / (1.0 + np.exp(guess[i]))
+                fitness = short if urgent[r] else cost[i] + short
+            lot[n], key[n] = i, np.rint(fitness * 1e9) / 1e9
+            n += 1
+        left = most if enough else most - n_likely
+        if left > 0:
+            _take_first(out, lot[:n], key[:n], ties, left)
+    return out
+
+
+@jit
+def _before(i, key, j, other, ties):
+    """Tell whether entry `i` comes before `j` by keys, then ties, then as they come."""
+    if key != other:
+        return key < other
+    if len(ties) and ties[i] != ties[j]:
+        return ties[i] < ties[j]
+    return i < j
+
+
+@jit
+def _take_first(out, lot, key, ties, n):
+    """Mark the `n` first entries of a lot; quickselect, in place."""
+    low, high = 0, len(lot) - 1
+    while low < high:
+        i, mid = lot[(low + high) // 2], key[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while _before(lot[left], key[left], i, mid, ties):
+                left += 1
+            while _before(i, mid, lot[right], key[right], ties):
+                right -= 1
+            if left <= right:
+                lot[left], lot[right] = lot[right], lot[left]
+                key[left], key[right] = key[right], key[left]
+                left, right = left + 1, right - 1
+        if right < n <= left:
+            break
+        low, high = (low, right) if n <= right else (left, high)
+    for t in range(n):
+        out[lot[t]] = True
 
 
 @jit
