@@ -40,7 +40,7 @@ def _total(d, g, w, l0, l1, l2, linf):
 
 
 @jit
-def _below(part, span, entries, salt, priced, even, out, n):
+def _below(part, span, entries, salt, priced, even, first_only, out, n):
     """Do what `draws_below` does for entries of one group; return how many there are.
 
     Of an even group the values ascend with the strata, and cost more and more to both
@@ -101,6 +101,7 @@ def _below(part, span, entries, salt, priced, even, out, n):
             price[c] = _total(d, g, w, l0, l1, l2, linf)
             fits = price[c] < budget[i]
             drawn[c] = v if fits else PAD
+            b = c + 1 if fits and first_only else b
             if fits or not walk:
                 low = c if high < 0 or c < low else low
                 high = max(high, c + 1)
@@ -118,7 +119,7 @@ def _below(part, span, entries, salt, priced, even, out, n):
 
 
 @jit
-def draws_below(lists, entries, m, priced, even):
+def draws_below(lists, entries, m, priced, even, first_only):
     """Return (entry, value, price) of drawn values that cost less than a budget.
 
     `m` values of a group are drawn for a query, by frequency, one out of each m-th of
@@ -132,6 +133,8 @@ def draws_below(lists, entries, m, priced, even):
     priced : what prices are worked out from
     even : ndarray of bool of shape (n_groups,)
         Groups of one number, never missing.
+    first_only : bool
+        Whether only the first of the draws of an entry is wanted; others may be there.
     """
     of, room = entries[0], len(entries[0]) * m
     out = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
@@ -144,7 +147,8 @@ def draws_below(lists, entries, m, priced, even):
         for c in range(m):
             salt[c] = mixed(np.uint64(g + 1) * TURN + np.uint64(c))
         part, span = part_of(lists, g), (begin, end)
-        n = _below(part, span, entries, salt, priced, even[g], out, n)
+        args = entries, salt, priced, even[g], first_only, out
+        n = _below(part, span, *args, n)
         begin = end
     return out[0][:n], out[1][:n], out[2][:n]
 

@@ -7,9 +7,10 @@ import numpy as np
 
 from skcf._search._draws import offers_of
 from skcf._search._finish import shrink
+from skcf._search._kernels import first_of_each
 from skcf._search._operators import bits_of, crosses, mutants, nearer
 from skcf._search._problem import Pool, rank_in_row
-from skcf._search._selection import leaders, standing, worthwhile
+from skcf._search._selection import standing, worthwhile
 from skcf._space import Candidates, mix
 
 PATIENCE = 2
@@ -106,12 +107,13 @@ class GeneticSearch:
         """
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
-        first = self._score_unlike(rows)
+        pools = [] if start is None else [start]
+        if self.rescue is not None and problem.meter.deadline is not None:
+            pools.append(self._score_unlike(rows))
         litter = self._mutate(self._parents(origin), self.m_init, self._known())
-        pool = Pool.concat([first, self._score(Brood.of([litter]))])
-        pool = pool if start is None else Pool.concat([pool, start])
-        pool = problem.best(pool, self.q)
-        pool = self._evolve(pool, np.unique(pool.row), self.max_generations)
+        pools.append(self._score(Brood.of([litter])))
+        pool = problem.best(Pool.concat(pools), self.q)
+        pool = self._evolve(pool, pool.row, self.max_generations)
         lost = np.setdiff1d(rows, pool.row[pool.valid])
         if len(lost) and self.rescue is not None and not problem.meter.expired:
             # The draws must not hang on how long the other queries took.
@@ -121,13 +123,11 @@ class GeneticSearch:
         return pool
 
     def _score_unlike(self, rows):
-        """Return the nearest ones of what to start from again, if time is limited.
+        """Return the nearest ones of what to start from again, where time is limited.
 
         With a model that takes long for a row there may be no time for more.
         """
         problem = self.problem
-        if self.rescue is None or problem.meter.deadline is None:
-            return problem.score(Candidates.unchanged(rows[:0]))
         cands = self.rescue(problem, rows)
         cands = cands.take(rank_in_row(cands.row) < N_FIRST)
         cands, _ = problem.ground.cascade(cands, problem.seed)
@@ -136,23 +136,31 @@ class GeneticSearch:
         return problem.score(cands)
 
     def _evolve(self, pool, rows, max_generations):
-        """Return the population after the queries at `rows` have settled."""
+        """Return the population after the queries at `rows` have settled.
+
+        Those that have are put aside, so that only the others cost time.
+        """
         problem = self.problem
         live = np.zeros(len(problem), dtype=bool)
-        live[np.intersect1d(rows, pool.row)] = True
+        live[rows] = True
+        aside, pool = [pool.take(~live[pool.row])], pool.take(live[pool.row])
         stale = np.zeros(len(problem), dtype=np.intp)
         before = self._standing(pool)
         for _ in range(max_generations):
-            if not live.any() or problem.meter.expired:
+            if not len(pool) or problem.meter.expired:
                 break
             self._generation += 1
             self._bound = before[2]
-            bred = self._score(self._children(pool, live), self.q)
+            bred = self._score(self._children(pool), self.q)
             pool = problem.best(Pool.concat([pool, bred]), self.q)
             after = self._standing(pool)
-            live &= ~_settled(before, after, stale)
+            settled = _settled(before, after, stale)[pool.row]
+            if settled.any():
+                aside.append(pool.take(settled))
+                pool = pool.take(~settled)
             before = after
-        return pool
+        pool = Pool.concat([*aside, pool])
+        return pool.take(np.argsort(pool.row, kind="stable"))
 
     def _restart(self, pool, rows):
         """Look for any answer to some queries, from wherever there is one."""
@@ -188,13 +196,11 @@ class GeneticSearch:
 
     # -- the operators ------------------------------------------------------------
 
-    def _children(self, pool, live):
-        """Return what is bred from the queries of a population that live."""
-        args = pool.row, pool.cands.value, self.problem.values.group, live
-        best = self._parents(pool.take(leaders(*args)))
-        every = (
-            best if self.mutate == "best" else self._parents(pool.take(live[pool.row]))
-        )
+    def _children(self, pool):
+        """Return what is bred from a population."""
+        args = pool.row, pool.cands.value, self.problem.values.group
+        best = self._parents(pool.take(first_of_each(np.arange(len(pool)), *args)))
+        every = best if self.mutate == "best" else self._parents(pool)
         known = self._known()
         litters = [
             self._mutate(every, self.m_init if self._helped else self.m_mut, known),

@@ -116,7 +116,7 @@ def mutants(parents, of_query, offers, priced, known, m, most):
     of, at = _open(row, value, cost, group, of_query, least)
     # What adds up to the bound is left for exact costs to tell.
     entries = of, row[at], bits[at], (bound[row] - cost + 1e-12)[at]
-    who, ids, price = draws_below(lists, entries, m, priced, even)
+    who, ids, price = draws_below(lists, entries, m, priced, even, False)
     whose = at[who]
     rows = row[whose]
     guess = strength[whose] + nearest_gains(known[0], rows, ids, group, known[1])
@@ -232,7 +232,7 @@ def _moves(parents, offers, priced, tries):
     for t in range(len(at)):
         fresh[t] = mixed(bits[at[t] // value.shape[1]])
     entries = of[at], rows[at], fresh, budget[at]
-    who, ids, _ = draws_below(lists, entries, tries, priced, even)
+    who, ids, _ = draws_below(lists, entries, tries, priced, even, True)
     out = np.full(len(old), PAD)
     for t in range(len(who)):
         if t == 0 or who[t] != who[t - 1]:

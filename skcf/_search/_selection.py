@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcf._jit import jit
-from skcf._search._kernels import costs, first_of_each
+from skcf._search._kernels import costs
 from skcf._space._kernels import count_changes, hash_values, mixed
 
 
@@ -105,13 +105,6 @@ def worthwhile(row, value, guess, new, mark, priced, of_query, most):
     cost, ties = cost[near], hash_values(value[near], mark)
     best = promising(row[near], cost, guess[near], ties, urgent, most)
     return new[near[best]], cost[best]
-
-
-@jit
-def leaders(row, value, group, live):
-    """Return the positions of the first of each change set of the queries that live."""
-    at = np.flatnonzero(live[row])
-    return at[first_of_each(at, row, value, group)]
 
 
 @jit

@@ -13,7 +13,7 @@ from skcf._search._effects import Effects
 from skcf._search._genetic import NO_LIMIT, TRIES, GeneticSearch
 from skcf._search._operators import bits_of, crosses, mutants, nearer
 from skcf._search._problem import Pool, rank_by
-from skcf._search._selection import leaders, promising, standing, worthwhile
+from skcf._search._selection import promising, standing, worthwhile
 from skcf._space import PAD, Candidates, mix, uniform
 from tests._search.random_problems import grounded, some_candidates
 
@@ -100,12 +100,15 @@ def test_draws_below_a_budget_are_all_draws_that_cost_less(groups, seed, m):
     budget = np.where(rng.random(40) < 0.3, np.inf, rng.random(40))
     lists, even, least = case.search._offers
     entries = of, rows, bits, budget
-    who, ids, price = draws_below(lists, entries, m, case.problem._priced, even)
+    args = lists, entries, m, case.problem._priced, even
+    who, ids, price = draws_below(*args, False)
+    some, first, _ = draws_below(*args, True)
     for i in range(40):
         drawn = case.draws(of[i], rows[i], bits[i], m)
         cost = case.price(rows[i], drawn)
         near = cost < budget[i]
         assert ids[who == i].tolist() == drawn[near].tolist()
+        assert first[some == i][:1].tolist() == drawn[near][:1].tolist()
         np.testing.assert_allclose(price[who == i], cost[near], rtol=1e-12)
         assert (cost >= least[rows[i], of[i]] - 1e-12).all()
     assert (np.diff(who) >= 0).all()
@@ -269,17 +272,6 @@ def test_what_is_worth_scoring_is_new_cheap_and_promising(seed, most):
     )
     assert at.tolist() == new[best].tolist()
     assert cost.tolist() == case.pool.cost[at].tolist()
-
-
-@FEW
-@given(seed=seeds)
-def test_leaders_are_the_first_of_each_change_set_of_live_queries(seed):
-    case = Case(seed, ())
-    cands, live = case.pool.cands, case.rng.random(N) < 0.7
-    got = leaders(cands.row, cands.value, case.values.group, live)
-    key = np.column_stack([cands.row, cands.changed(case.values)])
-    first = np.sort(np.unique(key, axis=0, return_index=True)[1])
-    assert got.tolist() == first[live[cands.row[first]]].tolist()
 
 
 @FEW
