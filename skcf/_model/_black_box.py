@@ -176,7 +176,7 @@ class BlackBox:
         while begin < n and not meter.expired:
             size = self.batch
             if meter.share is not None:
-                size = int(np.clip(meter.share / max(rate, 1e-9), 1, size))
+                size = max(int(min(meter.share / max(rate, 1e-9), size)), 1)
             at = slice(begin, min(begin + size, n))
             start = time.perf_counter()
             output = session.output(cands.take(at))
@@ -197,7 +197,7 @@ class BlackBox:
         """The most rows of one call."""
         bytes_a_row = max(1, self.space.n_features) * 64
         fits = int(get_config()["working_memory"] * 2**20 / bytes_a_row)
-        return int(np.clip(fits, 1, MAX_ROWS))
+        return min(max(fits, 1), MAX_ROWS)
 
     # -- the margin ---------------------------------------------------------------
 
@@ -223,17 +223,17 @@ class BlackBox:
 
     def lead(self, scores, label):
         """Return the lead of a class over the best other one."""
-        at = np.arange(len(scores))
         if self.method == "predict":
             return np.where(scores == label, 1.0, -1.0)
-        if scores.ndim == 1:
-            return np.where(label == 1, scores - self.cut, self.cut - scores)
-        if scores.shape[1] == 1:
+        if scores.ndim == 2 and scores.shape[1] == 1:
             return np.ones(len(scores))
-        if self.cut is not None:
-            p = scores[:, 1]
-            return np.where(label == 1, p - self.cut, self.cut - p)
-        rest = scores.copy()
+        if scores.ndim == 1 or scores.shape[1] == 2:
+            if self.cut is None:
+                second = scores[:, 1] - scores[:, 0]
+            else:
+                second = (scores if scores.ndim == 1 else scores[:, 1]) - self.cut
+            return np.where(label == 1, second, -second)
+        at, rest = np.arange(len(scores)), scores.copy()
         rest[at, label] = -np.inf
         return scores[at, label] - rest.max(axis=1)
 

@@ -1,4 +1,4 @@
-"""Compiled: the encoded cells in which candidates differ from their queries."""
+"""The encoded cells in which candidates differ from their queries."""
 
 import numpy as np
 
@@ -6,77 +6,91 @@ from skcf._jit import jit
 from skcf._space import PAD
 
 
-@jit
-def _write(line, cells, n, column, cell):
-    """Put a cell into a line sorted by column; a later one replaces an earlier one."""
-    t = n
-    while t > 0 and line[t - 1] > column:
-        t -= 1
-    if t > 0 and line[t - 1] == column:
-        cells[t - 1] = cell
-        return n
-    for s in range(n, t, -1):
-        line[s], cells[s] = line[s - 1], cells[s - 1]
-    line[t], cells[t] = column, cell
-    return n + 1
+class Growing:
+    """An array that more is put behind; what it began with is left alone."""
+
+    def __init__(self, array):
+        self.array = self._room = array
+
+    def extend(self, new):
+        """Put values behind the others."""
+        n, size = len(self.array), len(self.array) + len(new)
+        if size > len(self._room):
+            self._room = np.empty(size + size // 2 + 1024, dtype=self.array.dtype)
+            self._room[:n] = self.array
+        self._room[n:size] = new
+        self.array = self._room[:size]
 
 
 @jit
-def _source(v, tables, beyond):
-    """Return (begin, end, whether it was observed) of the cells that a value writes."""
-    ids, start = beyond[0], beyond[1]
-    if v < len(tables[0]) - 1:
-        return tables[0][v], tables[0][v + 1], True
-    at = np.searchsorted(ids, v)
-    return start[at], start[at + 1], False
+def changed_cells(row, value, group, own, default, tables):
+    """Return (ptr, col, val): the cells of each candidate, value after value.
 
-
-@jit
-def changed_cells(row, value, group, own, default, tables, beyond):
-    """Return (ptr, col, val): the cells of each candidate, sorted by column.
-
-    What the query's own value of a changed group wrote goes back to the default, then
-    comes what the new value writes.
+    What the query's own value of a changed group wrote goes back to the default, but
+    where the new value writes another cell.
 
     Parameters
     ----------
     row, value : what `Candidates` holds
     group : ndarray
-        The group of each value.
+        The group of each value; no two groups write to one column.
     own : (ptr, col, n_groups)
-        Query i has cells ``ptr[i * n_groups + g : ...]`` of group g off the default.
+        Query i has cells ``ptr[i * n_groups + g : ...]`` of group g off the default,
+        sorted by column.
     default : ndarray of shape (n_encoded,)
-    tables : (ptr, col, val) of the observed values
-    beyond : (values, ptr, col, val) of the others that occur, sorted
+    tables : (ptr, col, val)
+        Value v writes the cells ``ptr[v] : ptr[v + 1]``, sorted by column.
     """
     own_ptr, own_col, n_groups = own
-    n = len(row)
-    room = np.zeros(n + 1, np.int64)
+    first, to, cell = tables
+    n, room = len(row), 0
     for i in range(n):
         for s in range(value.shape[1]):
             v = value[i, s]
             if v != PAD:
                 key = row[i] * n_groups + group[v]
-                begin, end, _ = _source(v, tables, beyond)
-                room[i + 1] += own_ptr[key + 1] - own_ptr[key] + end - begin
-        room[i + 1] += room[i]
-    col, val = np.empty(room[n], np.int64), np.empty(room[n])
-    ptr = np.zeros(n + 1, np.int64)
+                room += own_ptr[key + 1] - own_ptr[key] + first[v + 1] - first[v]
+    col, val = np.empty(room, np.int64), np.empty(room)
+    ptr, size = np.zeros(n + 1, np.int64), 0
     for i in range(n):
-        size, at = 0, ptr[i]
-        line, cells = col[at:], val[at:]
         for s in range(value.shape[1]):
             v = value[i, s]
             if v == PAD:
                 continue
             key = row[i] * n_groups + group[v]
-            for c in range(own_ptr[key], own_ptr[key + 1]):
-                size = _write(line, cells, size, own_col[c], default[own_col[c]])
-            begin, end, observed = _source(v, tables, beyond)
-            for c in range(begin, end):
-                if observed:
-                    size = _write(line, cells, size, tables[1][c], tables[2][c])
-                else:
-                    size = _write(line, cells, size, beyond[2][c], beyond[3][c])
-        ptr[i + 1] = at + size
-    return ptr, col[: ptr[n]].copy(), val[: ptr[n]].copy()
+            old, end = own_ptr[key], own_ptr[key + 1]
+            for c in range(first[v], first[v + 1]):
+                while old < end and own_col[old] < to[c]:
+                    col[size], val[size] = own_col[old], default[own_col[old]]
+                    old, size = old + 1, size + 1
+                old += old < end and own_col[old] == to[c]
+                col[size], val[size] = to[c], cell[c]
+                size += 1
+            for c in range(old, end):
+                col[size], val[size] = own_col[c], default[own_col[c]]
+                size += 1
+        ptr[i + 1] = size
+    return ptr, col[:size], val[:size]
+
+
+@jit
+def first_sums(first, rows, weight, row, ptr, col, val):
+    """Return the sums of affine scores for candidates, from those of their rows.
+
+    Parameters
+    ----------
+    first : ndarray of shape (n_rows, n_out)
+        The sums of the rows themselves.
+    rows : ndarray of shape (n_rows, n_in)
+    weight : ndarray of shape (n_in, n_out)
+    row, ptr, col, val : the candidates as changed cells
+    """
+    out = np.empty((len(row), weight.shape[1]))
+    for i in range(len(row)):
+        line, own = out[i], rows[row[i]]
+        line[:] = first[row[i]]
+        for c in range(ptr[i], ptr[i + 1]):
+            step, along = val[c] - own[col[c]], weight[col[c]]
+            for j in range(len(along)):
+                line[j] += step * along[j]
+    return out

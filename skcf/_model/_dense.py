@@ -6,12 +6,19 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
 
+from skcf._model._cells import first_sums
+from skcf._model._links import pair, shares
+
+# They work in place.
 _ACTIVATIONS = {
-    "identity": lambda z: z,
-    "relu": lambda z: np.maximum(z, 0.0),
-    "tanh": np.tanh,
-    "logistic": expit,
+    "identity": lambda z: None,
+    "relu": lambda z: np.maximum(z, 0.0, out=z),
+    "tanh": lambda z: np.tanh(z, out=z),
+    "logistic": lambda z: expit(z, out=z),
 }
+# So many rows stay in the processor's cache from layer to layer, and layers of them are
+# too small for BLAS to wake its threads.
+N_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -47,30 +54,37 @@ class Layers:
         """Return a session over encoded base rows."""
         return LayersSession(self, rows)
 
-    def finish(self, first):
-        """Return the method's output from the first layer's sums."""
-        act = _ACTIVATIONS[self.activation]
-        out = first
+    def last(self, first):
+        """Return the last layer's sums from those of the first, which are lost."""
+        act, out = _ACTIVATIONS[self.activation], first
         for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
-            out = act(out) @ weight + bias
-        return _linked(out, self.link)
+            act(out)
+            out = out @ weight
+            out += bias
+        return out
 
 
 class LayersSession:
     """Base rows with their first-layer sums; candidates add what their cells change."""
 
     def __init__(self, layers, rows):
-        self.layers, self.rows = layers, rows
-        self.first = rows @ layers.weights[0] + layers.biases[0]
+        self.layers, self.rows = layers, np.ascontiguousarray(rows, dtype=np.float64)
+        self._weight = np.ascontiguousarray(layers.weights[0])
+        self._first = self.rows @ self._weight + layers.biases[0]
 
     def scores(self, row, ptr, col, val):
         """Return the method's output of candidates given as changed cells."""
-        owner = np.repeat(row, np.diff(ptr))
-        step = sparse.csr_array(
-            (val - self.rows[owner, col], col, ptr),
-            shape=(len(row), self.rows.shape[1]),
+        row, ptr, col = (
+            np.ascontiguousarray(a, dtype=np.int64) for a in (row, ptr, col)
         )
-        return self.layers.finish(self.first[row] + step @ self.layers.weights[0])
+        val = np.ascontiguousarray(val, dtype=np.float64)
+        layers, base = self.layers, (self._first, self.rows, self._weight)
+        out = np.empty((len(row), len(layers.biases[-1])))
+        for begin in range(0, len(row), N_ROWS):
+            end = min(begin + N_ROWS, len(row))
+            at, cells = row[begin:end], ptr[begin : end + 1]
+            out[begin:end] = layers.last(first_sums(*base, at, cells, col, val))
+        return _linked(out, layers.link)
 
 
 def read_layers(estimator, method):
@@ -150,9 +164,9 @@ def _linked(out, link):
         case "exp":
             return np.exp(out[:, 0])
         case "pair":
-            return _pair(expit(out[:, 0]))
+            return pair(expit(out[:, 0]))
         case "clipped pair":
-            return _pair(_clipped(out[:, 0]))
+            return pair(_clipped(out[:, 0]))
         case "softmax":
             return softmax(out, axis=1)
         case "shares":
@@ -162,16 +176,5 @@ def _linked(out, link):
     return out
 
 
-def _pair(p):
-    return np.column_stack([1.0 - p, p])
-
-
 def _clipped(out):
     return (np.clip(out, -1.0, 1.0) + 1.0) / 2.0
-
-
-def shares(parts):
-    """Return rows divided by their sums, equal shares where all is zero."""
-    total = parts.sum(axis=1, keepdims=True)
-    equal = np.full_like(parts, 1.0 / parts.shape[1])
-    return np.divide(parts, total, out=equal, where=total != 0)

@@ -9,7 +9,7 @@ looked up. Whether a fitted transformer is of that kind is found out by trial.
 import numpy as np
 from scipy import sparse
 
-from skcf._model._cells import changed_cells
+from skcf._model._cells import Growing, changed_cells
 from skcf._model._lines import Lines
 
 N_TRIAL = 256
@@ -194,36 +194,39 @@ class EncodedQueries:
         self._own_col = col[order]
         count = np.bincount(key, minlength=len(self.rows) * n_groups)
         self._own_ptr = np.concatenate([[0], np.cumsum(count)])
+        tables = encoding.ptr, encoding.col, encoding.val
+        self._tables = tuple(map(Growing, tables))
 
     def cells(self, cands):
         """Return (ptr, col, val): the encoded cells in which candidates differ."""
-        values, encoding = self.values, self.encoding
-        beyond = cands.value[cands.value >= values.n_observed]
+        values = self.values
+        n_known = len(self._tables[0].array) - 1
+        if len(values.group) > n_known:
+            self._tabulate(np.arange(n_known, len(values.group)))
         return changed_cells(
             np.ascontiguousarray(cands.row),
             cands.value,
             values.group,
             (self._own_ptr, self._own_col, len(values.single)),
-            encoding.default,
-            (encoding.ptr, encoding.col, encoding.val),
-            self._beyond(np.unique(beyond)),
+            self.encoding.default,
+            tuple(table.array for table in self._tables),
         )
 
-    def _beyond(self, ids):
-        """Return (values, ptr, col, val): the cells of values not observed."""
-        lots = [(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))]
+    def _tabulate(self, ids):
+        """Put the cells of values that were not observed behind the others."""
+        lots = []
         for cells, at in self._others(ids):
             rep, col, val = cells(ids[at])
             lots.append((at[rep], col, val))
         owner, col, val = map(np.concatenate, zip(*lots, strict=True))
         order = np.argsort(owner, kind="stable")
         count = np.bincount(owner, minlength=len(ids))
-        return ids, np.concatenate([[0], np.cumsum(count)]), col[order], val[order]
+        end = self._tables[0].array[-1] + np.cumsum(count)
+        for table, new in zip(self._tables, (end, col[order], val[order]), strict=True):
+            table.extend(new)
 
     def _others(self, ids):
         """Yield (function that gives the cells, positions) of values not observed."""
-        if not len(ids):
-            return
         group, codes = self.values.group[ids], self.values.code_of(ids)
         line = self.encoding.lines.tell(group, codes)
         for cells, some in ((self._on_lines, line), (self._between, ~line)):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcf._model._links import pair
 from skcf._model._tree_kernels import (
     CATEGORY,
     MISSING_LEFT,
@@ -91,12 +92,7 @@ class TreeTables:
 
     def whole(self, raw):
         """Return all sums from those that kernels add up."""
-        if self.total is None:
-            return raw
-        out = np.empty((len(raw), 2))
-        out[:, 1] = raw[:, 0]
-        np.subtract(self.total, raw[:, 0], out=out[:, 0])
-        return out
+        return raw if self.total is None else pair(raw[:, 0], self.total)
 
 
 def _total(value, tree, base):

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, softmax
 
+from skcf._model._links import pair
 from skcf._model._tree_tables import TreeSession, TreeTables
 
 # Up to this size LightGBM takes a number for zero.
@@ -158,7 +159,7 @@ class FlatTrees:
         if self.method == "decision_function":
             return raw[:, 0] if raw.shape[1] == 1 else raw
         if self.link == "sigmoid" and raw.shape[1] == 1:
-            return np.column_stack([1.0 - raw, raw])
+            return pair(raw[:, 0])
         return raw
 
     @property

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from skcf._model._dense import read_layers, shares
+from skcf._model._dense import read_layers
+from skcf._model._links import pair, shares
 from skcf._model._merged import mean_of, sigmoid_of
 from skcf._model._read_trees import read_trees
 
@@ -183,8 +184,7 @@ def _calibrated(scores, calibrators, place, n_classes, temperature, bounded):
         return calibrators[0].predict(scores)
     if n_classes == 2:
         scores = scores if scores.ndim == 1 else scores[:, 1]
-        p = calibrators[0].predict(scores)
-        return np.column_stack([1.0 - p, p])
+        return pair(calibrators[0].predict(scores))
     if scores.ndim == 1:
         scores = scores[:, None]
     out = np.zeros((len(scores), n_classes))
@@ -208,10 +208,9 @@ def _read_one_vs_rest(estimator, method, steps):
 
 
 def _one_vs_rest(parts):
-    p = np.column_stack([part[:, 1] for part in parts])
     if len(parts) == 1:
-        return np.column_stack([1.0 - p, p])
-    return shares(p)
+        return pair(parts[0][:, 1])
+    return shares(np.column_stack([part[:, 1] for part in parts]))
 
 
 def _stacked(parts):

@@ -8,7 +8,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 
 from skcf._model import _encoding, _lines
 from skcf._model._encoding import EncodedQueries, Encoding
-from skcf._space import FeatureSpace
+from skcf._space import Candidates, FeatureSpace
 
 RANDOM = np.random.RandomState(0)
 X = pd.DataFrame(
@@ -84,3 +84,21 @@ def test_queries_in_encoded_form():
     x = SPACE.encode(rows)
     queries = EncodedQueries(encoding, rows, x, SPACE.values.fork())
     np.testing.assert_allclose(queries.rows, transform(rows).toarray(), atol=1e-12)
+
+
+def test_cells_of_values_that_come_one_after_another():
+    transform = fitted().transform
+    encoding = Encoding.learn(transform, SPACE)
+    rows, values = X.head(20), SPACE.values.fork()
+    x = SPACE.encode(rows)
+    queries = EncodedQueries(encoding, rows, x, values)
+    groups = [list(X).index(name) for name in ("age", "income")]
+    for k in range(4):
+        number = np.round(RANDOM.uniform(20, 60, (2, 20)), 2) + k
+        ids = values.add(np.repeat(groups, 20), number.ravel()).reshape(2, 20)
+        cands = Candidates(np.arange(20), ids.T)
+        ptr, col, val = queries.cells(cands)
+        told = queries.rows.copy()
+        told[np.repeat(np.arange(20), np.diff(ptr)), col] = val
+        table = SPACE.decode(cands.codes(x, values), rows, cands.row)
+        np.testing.assert_allclose(told, transform(table).toarray(), atol=1e-12)
