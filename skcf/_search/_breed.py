@@ -14,8 +14,6 @@ from skcf._space._kernels import NONE, spot
 
 DEPTH = 5
 N_BEAM = 16
-# Equal ones among these are told apart only when all have been seen.
-N_SHORT = 3 * N_BEAM
 N_LIKELY = 100
 UNLIKELY = 0.02
 UNLIKELY_Z = float(ndtri(UNLIKELY))
@@ -76,11 +74,9 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
         met[:] = NONE
         for _ in range(DEPTH):
             likely, short = _children(drafts, table, lots, limits)
-            born = _born(likely, drafts, table)
-            found, n = _noted(found, n, r, born, drafts, table, met)
-            born = _born(short, drafts, table)
-            drafts = _beam(short, born, drafts, table)
-            if not len(short):
+            found, n = _noted(found, n, r, likely, drafts, table, met)
+            drafts = _beam(short, drafts, table)
+            if not len(drafts[1]):
                 break
         i = j
     while width > 0 and (found[1][:n, width - 1] == PAD).all():
@@ -151,17 +147,23 @@ def _base(r, own, first, start, table, cells, group, ruler):
 
 
 @jit
-def enter(keys, turns, n, key, turn):
-    """Put an entry into a list of the least keys; return how many it has now.
+def enter(fits, turns, keys, n, fit, turn, key):
+    """Put an entry into a list of the least fits; return how many it has now.
 
-    The list is sorted by key and, of equals, as they came.
+    The list is sorted by fit and, of equals, as they came.
     """
-    t = min(n, len(keys) - 1)
-    while t > 0 and keys[t - 1] > key:
-        keys[t], turns[t] = keys[t - 1], turns[t - 1]
+    t = min(n, len(fits) - 1)
+    while t > 0 and fits[t - 1] > fit:
+        fits[t], turns[t], keys[t] = fits[t - 1], turns[t - 1], keys[t - 1]
         t -= 1
-    keys[t], turns[t] = key, turn
-    return min(n + 1, len(keys))
+    fits[t], turns[t], keys[t] = fit, turn, key
+    return min(n + 1, len(fits))
+
+
+@jit
+def _list(k, worst):
+    """Return (fits, turns, keys) for a list of the `k` entries that fit best."""
+    return np.full(k, worst), np.empty(k, np.int64), np.empty(k, np.uint64)
 
 
 @jit
@@ -169,17 +171,17 @@ def _children(drafts, table, lots, limits):
     """Return the children with the most to hope for, and the best of what falls short.
 
     They are among those of every draft with every option that costs less than the
-    bound. What is returned is their turns, the number of the draft times the number of
-    options plus the option: the likely ones in the order in which they come, the others
-    by cost with the strength bought that they lack.
+    bound. Each lot is (turn, key): the turn is the place of the draft and, in the lower
+    bits, that of the option. What falls short is sorted by its cost with the strength
+    bought that it lacks; of equal ones the first counts.
     """
-    value, cost, guess, _ = drafts
-    ids, group, _, gain, price = table
+    value, cost, guess, keys = drafts
+    ids, group, mark, gain, price = table
     of, first, best = lots
     bound, bias, spread, unit = limits
     floor = UNLIKELY_Z * spread - 1e-9
-    hopes, likely = np.zeros(N_LIKELY), np.empty(N_LIKELY, np.int64)
-    fits, short = np.full(N_SHORT, np.inf), np.empty(N_SHORT, np.int64)
+    hopes, l_turns, l_keys = _list(N_LIKELY, 0.0)
+    fits, s_turns, s_keys = _list(N_BEAM, np.inf)
     n_likely = n_short = 0
     for i in range(len(cost)):
         s = 0
@@ -187,10 +189,10 @@ def _children(drafts, table, lots, limits):
             # Values and options are both sorted by group.
             while value[i, s] != PAD and group[value[i, s]] < of[k]:
                 s += 1
-            old, less, loss = PAD, 0.0, 0.0
+            old, less, loss, rest = PAD, 0.0, 0.0, keys[i]
             if value[i, s] != PAD and group[value[i, s]] == of[k]:
                 old = value[i, s]
-                less, loss = price[old], gain[old]
+                less, loss, rest = price[old], gain[old], rest ^ mark[old]
             # Most groups have nothing that would come into full lists.
             saved = bound - (cost[i] + best[k, 0] - less)
             lack = best[k, 1] - guess[i] + loss - bias
@@ -200,48 +202,49 @@ def _children(drafts, table, lots, limits):
                 continue
             for t in range(first[k], first[k + 1]):
                 c, e = cost[i] + price[t] - less, guess[i] + gain[t] - loss
-                lack = -e - bias
-                fit = c + unit * lack
-                # One jump in place of many that cannot be foreseen.
-                good = (-lack > floor) & (bound - c > -hopes[-1])
-                fits_in = (lack > 0) & (fit < fits[-1] + SLACK)
-                if not (c < bound) & (good | fits_in):
+                if not c < bound or (old != PAD and ids[old] == ids[t]):
                     continue
-                if old != PAD and ids[old] == ids[t]:
-                    continue
-                turn = i << SHIFT | t
-                if good:
+                turn, key, lack = i << SHIFT | t, rest ^ mark[t], -e - bias
+                if -lack > floor and bound - c > -hopes[-1]:
                     chance = 0.5 * erfc(lack / spread / ROOT)
                     hope = np.rint(chance * (bound - c) * 1e12) / 1e12
                     if chance > UNLIKELY and hope > -hopes[-1]:
-                        n_likely = enter(hopes, likely, n_likely, -hope, turn)
-                fit = np.rint(fit * 1e9) / 1e9
-                if lack > 0 and fit < fits[-1]:
-                    n_short = enter(fits, short, n_short, fit, turn)
-    return np.sort(likely[:n_likely]), short[:n_short]
+                        args = n_likely, -hope, turn, key
+                        n_likely = enter(hopes, l_turns, l_keys, *args)
+                fit = np.rint((c + unit * lack) * 1e9) / 1e9
+                if lack > 0 and fit < fits[-1] and not _among(s_keys, n_short, key):
+                    n_short = enter(fits, s_turns, s_keys, n_short, fit, turn, key)
+    likely = l_turns[:n_likely], l_keys[:n_likely]
+    return likely, (s_turns[:n_short], s_keys[:n_short])
+
+
+@jit
+def _among(keys, n, key):
+    """Tell whether a key is among the first `n`."""
+    out = False
+    for k in range(n):
+        out |= keys[k] == key
+    return out
 
 
 @jit
 def _born(turns, drafts, table):
-    """Return (draft, option, cost, guess, key) of children, given their turns."""
-    value, cost, guess, key = drafts
-    _, group, mark, gain, price = table
+    """Return (draft, option, cost, guess) of children, given their turns."""
+    value, cost, guess, _ = drafts
+    _, group, _, gain, price = table
     n = len(turns)
-    parent, option = np.empty(n, np.int64), np.empty(n, np.int64)
-    told, keys = np.empty((2, n)), np.empty(n, np.uint64)
+    parent, option = turns >> SHIFT, turns & (1 << SHIFT) - 1
+    c, e = np.empty(n), np.empty(n)
     for k in range(n):
-        i, t = turns[k] >> SHIFT, turns[k] & (1 << SHIFT) - 1
-        parent[k], option[k], keys[k] = i, t, key[i] ^ mark[t]
-        told[0, k], told[1, k] = cost[i] + price[t], guess[i] + gain[t]
-        for s in range(value.shape[1]):
-            v = value[i, s]
+        i, t = parent[k], option[k]
+        c[k], e[k] = cost[i] + price[t], guess[i] + gain[t]
+        for v in value[i]:
             if v == PAD:
                 break
             if group[v] == group[t]:
-                keys[k] ^= mark[v]
-                told[0, k] -= price[v]
-                told[1, k] -= gain[v]
-    return parent, option, told[0], told[1], keys
+                c[k] -= price[v]
+                e[k] -= gain[v]
+    return parent, option, c, e
 
 
 @jit
@@ -267,12 +270,13 @@ def _put(value, i, v, group, out, n):
 
 
 @jit
-def _noted(found, n, r, born, drafts, table, met):
+def _noted(found, n, r, likely, drafts, table, met):
     """Return what was found with some children behind it, and how many it is.
 
     Of equal ones the first counts; `met` has the keys of those of this query.
     """
-    parent, option, c, e, keys = born
+    turns, keys = likely
+    parent, option, c, e = _born(turns, drafts, table)
     if n + len(c) > len(found[0]):
         more = _roomy(2 * n + len(c), found[1].shape[1])
         more[0][:n], more[1][:n] = found[0][:n], found[1][:n]
@@ -295,29 +299,11 @@ def _noted(found, n, r, born, drafts, table, met):
 
 
 @jit
-def _beam(turns, born, drafts, table):
-    """Return the drafts of the next level: the first of some children, each once.
-
-    Of equal ones the one whose turn is first counts.
-    """
-    parent, option, c, e, keys = born
-    some, n = np.empty(N_BEAM, np.int64), 0
-    for k in range(len(turns)):
-        if n == N_BEAM:
-            break
-        again = False
-        for other in range(len(turns)):
-            again |= keys[other] == keys[k] and turns[other] < turns[k]
-        if again:
-            continue
-        t = n
-        while t > 0 and turns[some[t - 1]] > turns[k]:
-            some[t] = some[t - 1]
-            t -= 1
-        some[t] = k
-        n += 1
-    at = some[:n]
-    value = np.empty((n, drafts[0].shape[1]), np.int64)
-    for i in range(n):
-        _put(drafts[0], parent[at[i]], option[at[i]], table[1], value, i)
-    return value, c[at], e[at], keys[at]
+def _beam(short, drafts, table):
+    """Return the drafts of the next level."""
+    turns, keys = short
+    parent, option, cost, guess = _born(turns, drafts, table)
+    value = np.empty((len(turns), drafts[0].shape[1]), np.int64)
+    for i in range(len(turns)):
+        _put(drafts[0], parent[i], option[i], table[1], value, i)
+    return value, cost, guess, keys

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from scipy.special import ndtr
 
-from skcf._search._breed import DEPTH, N_BEAM, N_LIKELY, N_SHORT, UNLIKELY, compose
+from skcf._search._breed import DEPTH, N_BEAM, N_LIKELY, UNLIKELY, compose
 from skcf._search._gains import nearest_gains
 from skcf._search._options import N_VALUES, options_of
 from skcf._search._problem import rank_by
@@ -130,14 +130,14 @@ class Search:
                     fit = np.round(c + self.price * lack, 9)
                     short.append((fit, turn, values, c, e))
             likely = sorted(likely, key=lambda one: one[:2])[:N_LIKELY]
-            for _, _, values, c, e in sorted(likely, key=lambda one: one[1]):
+            for _, _, values, c, e in likely:
                 found.setdefault(tuple(v for _, v in sorted(values.items())), (c, e))
-            short = sorted(short, key=lambda one: one[:2])[:N_SHORT]
-            first = {}
-            for one in sorted(short, key=lambda one: one[1]):
-                first.setdefault(tuple(sorted(one[2].items())), one)
-            best = sorted(first.values(), key=lambda one: one[:2])[:N_BEAM]
-            self.drafts = [one[2:] for one in sorted(best, key=lambda one: one[1])]
+            beam = []
+            for one in short:
+                # Of equal ones the first counts, as long as it is held.
+                if all(one[2] != other[2] for other in beam):
+                    beam = sorted([*beam, one], key=lambda one: one[:2])[:N_BEAM]
+            self.drafts = [one[2:] for one in beam]
         return found
 
 
