@@ -27,6 +27,25 @@ SHIFT = 24
 
 
 @jit
+def leading(row, n, k, fitness):
+    """Return the positions of the `k` fittest of each of `n` rows, equals included."""
+    fits = np.full((n, k), np.inf)
+    for i in range(len(row)):
+        best, t = fits[row[i]], k - 1
+        if not fitness[i] < best[t]:
+            continue
+        while t > 0 and best[t - 1] > fitness[i]:
+            best[t] = best[t - 1]
+            t -= 1
+        best[t] = fitness[i]
+    out, n = np.empty(len(row), np.int64), 0
+    for i in range(len(row)):
+        out[n] = i
+        n += fitness[i] <= fits[row[i], k - 1]
+    return out[:n].copy()
+
+
+@jit
 def compose(parents, known, row_of, cells, group, ruler, mark, size):
     """Return combinations of values that may be valid and cost less than a bound.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from skcf._search._breed import UNLIKELY, compose
+from skcf._search._breed import UNLIKELY, compose, leading
 from skcf._search._kernels import alike_of
 from skcf._search._problem import Pool, top_in_row
 from skcf._space import PAD, Candidates
@@ -138,7 +138,7 @@ class _Explorer:
         """Return what may be valid and cheaper, combined from what values gain."""
         problem, effects = self.problem, self.problem.effects
         known = effects.known()
-        best = problem.best(pool, N_PARENTS)
+        best = problem.best(self._leading(pool), N_PARENTS)
         strength = problem.model.strength(best.margin)
         # What a unit of strength costs in the best candidate known.
         price = self.bound / np.maximum(-effects.start, 1e-3)
@@ -153,6 +153,12 @@ class _Explorer:
         )
         return Draft(Candidates(row, value), cost, guess)
 
+    def _leading(self, pool):
+        """Return what may be among the fittest: to sort it all would take longer."""
+        fitness = self.problem.fitness(pool.row, pool.cost, pool.margin, pool.valid)
+        fitness[pool.valid] = -1.0
+        return pool.take(leading(pool.row, len(self.bound), N_PARENTS, fitness))
+
     # -- rules --------------------------------------------------------------------
 
     def _lawful(self, draft):
@@ -166,7 +172,8 @@ class _Explorer:
             return draft.take(lawful)
         cands, at = problem.ground.cascade(bad.cands, problem.seed)
         drawn = Draft(cands, problem.cost_of(cands), bad.guess[at])
-        return Draft.concat([draft.take(lawful), drawn, *self._mended(bad)])
+        draft = Draft.concat([draft.take(lawful), drawn, *self._mended(bad)])
+        return draft.take(problem.unseen(draft.cands))
 
     def _mended(self, bad):
         """Yield the drafts that one value of a coupled group makes lawful."""
@@ -186,12 +193,13 @@ class _Explorer:
             yield Draft(cands, problem.cost_of(cands), guess[ok])
 
     def _choose(self, draft):
-        """Return the new ones with the most to hope for, not too many alike."""
-        draft = draft.take(self.problem.unseen(draft.cands))
+        """Return those with the most to hope for, not too many alike."""
+        values, none = self.problem.values, np.empty(0)
         hope = self._hope(draft)
-        draft, hope = draft.take(hope > 0), hope[hope > 0]
-        ties = draft.cands.hash(self.problem.values)
-        alike = alike_of(draft.row, draft.cands.groups(self.problem.values))
-        few = top_in_row(alike, N_ALIKE, -hope, np.empty(0), ties)
-        draft, hope, ties = draft.take(few), hope[few], ties[few]
-        return draft.take(top_in_row(draft.row, N_SCORED, -hope, np.empty(0), ties))
+        ties = draft.cands.hash(values)
+        alike = alike_of(draft.row, draft.cands.groups(values))
+        at = np.flatnonzero(hope > 0)
+        at = at[top_in_row(alike[at], N_ALIKE, -hope[at], none, ties[at])]
+        return draft.take(
+            at[top_in_row(draft.row[at], N_SCORED, -hope[at], none, ties[at])]
+        )

@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import ndtr
 
-from skcf._search._breed import DEPTH, N_BEAM, N_LIKELY, UNLIKELY, compose
+from skcf._search._breed import (
+    DEPTH,
+    N_BEAM,
+    N_LIKELY,
+    UNLIKELY,
+    compose,
+    leading,
+)
 from skcf._search._gains import nearest_gains
 from skcf._search._options import N_VALUES, options_of
 from skcf._search._problem import rank_by
@@ -178,3 +186,15 @@ def test_what_is_composed_is_what_a_plain_beam_search_finds(groups, linf, seed):
         wanted = np.array(list(found.values())).reshape(-1, 2)
         np.testing.assert_allclose(told[2][at], wanted[:, 0], atol=1e-12)
         np.testing.assert_allclose(told[3][at], wanted[:, 1], atol=1e-12)
+
+
+@FEW
+@given(seed=seeds, k=st.integers(1, 9))
+def test_all_that_may_be_among_the_first_is_kept(seed, k):
+    rng = np.random.default_rng(seed)
+    row, fitness = rng.integers(0, 5, 60), rng.integers(0, 12, 60) / 4
+    told = leading(row, 5, k, fitness)
+    n_fitter = [
+        (fitness[row == r] < f).sum() for r, f in zip(row, fitness, strict=True)
+    ]
+    assert told.tolist() == np.flatnonzero(np.array(n_fitter) < k).tolist()
