@@ -91,8 +91,10 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
         start = cost[i:j], strength[i:j], starts[r]
         drafts = _base(r, own, len(options[0]), start, table, cells, group, ruler)
         met[:] = NONE
-        for _ in range(DEPTH):
-            likely, short = _children(drafts, table, lots, limits)
+        for level in range(DEPTH):
+            # Nothing is built upon what falls short of the last level.
+            most = np.inf if level < DEPTH - 1 else -np.inf
+            likely, short = _children(drafts, table, lots, limits, most)
             found, n = _noted(found, n, r, likely, drafts, table, met)
             drafts = _beam(short, drafts, table)
             if not len(drafts[1]):
@@ -186,13 +188,13 @@ def _list(k, worst):
 
 
 @jit
-def _children(drafts, table, lots, limits):
+def _children(drafts, table, lots, limits, most):
     """Return the children with the most to hope for, and the best of what falls short.
 
     They are among those of every draft with every option that costs less than the
     bound. Each lot is (turn, key): the turn is the place of the draft and, in the lower
     bits, that of the option. What falls short is sorted by its cost with the strength
-    bought that it lacks; of equal ones the first counts.
+    bought that it lacks, below `most`; of equal ones the first counts.
     """
     value, cost, guess, keys = drafts
     ids, group, mark, gain, price = table
@@ -200,7 +202,7 @@ def _children(drafts, table, lots, limits):
     bound, bias, spread, unit = limits
     floor = UNLIKELY_Z * spread - 1e-9
     hopes, l_turns, l_keys = _list(N_LIKELY, 0.0)
-    fits, s_turns, s_keys = _list(N_BEAM, np.inf)
+    fits, s_turns, s_keys = _list(N_BEAM, most)
     n_likely = n_short = 0
     for i in range(len(cost)):
         s = 0
@@ -295,18 +297,21 @@ def _noted(found, n, r, likely, drafts, table, met):
     Of equal ones the first counts; `met` has the keys of those of this query.
     """
     turns, keys = likely
-    parent, option, c, e = _born(turns, drafts, table)
-    if n + len(c) > len(found[0]):
-        more = _roomy(2 * n + len(c), found[1].shape[1])
+    new = np.empty(len(turns), np.int64)
+    n_new = 0
+    for k in range(len(turns)):
+        at = spot(met, keys[k])
+        if met[at] == NONE:
+            met[at], new[n_new] = keys[k], turns[k]
+            n_new += 1
+    parent, option, c, e = _born(new[:n_new], drafts, table)
+    if n + n_new > len(found[0]):
+        more = _roomy(2 * n + n_new, found[1].shape[1])
         more[0][:n], more[1][:n] = found[0][:n], found[1][:n]
         more[2][:n], more[3][:n] = found[2][:n], found[3][:n]
         found = more
     row, value, cost, guess = found
-    for k in range(len(c)):
-        at = spot(met, keys[k])
-        if met[at] == keys[k]:
-            continue
-        met[at] = keys[k]
+    for k in range(n_new):
         row[n], cost[n], guess[n] = r, c[k], e[k]
         _put(drafts[0], parent[k], option[k], table[1], value, n)
         for s in range(value.shape[1]):
