@@ -59,15 +59,16 @@ def explore(problem, pool, n_rounds=N_ROUNDS):
     guesses of a round were off, on average, corrects those of the next.
     """
     explorer, lots = _Explorer(problem), [pool]
-    found, live = pool, pool.take(slice(0))
+    pools = [pool]
     for _ in range(n_rounds):
         if problem.meter.expired:
             break
-        live = explorer.of_use(live, found)
+        live = explorer.of_use(pools)
         found = explorer.round(live)
         if not len(found):
             break
         lots.append(found)
+        pools = [live, found]
     return Pool.concat(lots)
 
 
@@ -78,16 +79,17 @@ class _Explorer:
         self.bias = np.zeros(len(problem))
         self.width = np.zeros(len(problem))
 
-    def of_use(self, live, found):
-        """Return the pool of what may still lead on, with what was found last."""
+    def of_use(self, pools):
+        """Return the pool of what may still lead on; what was found last comes last."""
+        found = pools[-1]
         self.bound = np.minimum(self.bound, self.problem.least_cost(found))
         # Without a new candidate a query would not get one in the next round either.
         most = np.full(len(self.bound), -np.inf)
         most[found.row] = self.bound[found.row]
         most[np.isinf(most)] = -np.inf
         # What is dearer than the best one is of no use, nor will it be.
-        parts = [pool.take(pool.cost <= most[pool.row]) for pool in (live, found)]
-        return Pool.concat(parts)
+        parts = [pool.take(pool.cost <= most[pool.row]) for pool in pools]
+        return Pool.concat(parts) if len(parts) > 1 else parts[0]
 
     def round(self, pool):
         """Return the pool of the candidates of one round."""
