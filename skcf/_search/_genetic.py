@@ -143,7 +143,8 @@ class GeneticSearch:
         problem = self.problem
         live = np.zeros(len(problem), dtype=bool)
         live[rows] = True
-        aside, pool = [pool.take(~live[pool.row])], pool.take(live[pool.row])
+        aside = []
+        pool = _put_aside(pool, ~live[pool.row], aside)
         stale = np.zeros(len(problem), dtype=np.intp)
         before = self._standing(pool)
         for _ in range(max_generations):
@@ -154,11 +155,10 @@ class GeneticSearch:
             bred = self._score(self._children(pool), self.q)
             pool = problem.best(Pool.concat([pool, bred]), self.q)
             after = self._standing(pool)
-            settled = _settled(before, after, stale)[pool.row]
-            if settled.any():
-                aside.append(pool.take(settled))
-                pool = pool.take(~settled)
+            pool = _put_aside(pool, _settled(before, after, stale)[pool.row], aside)
             before = after
+        if not aside:
+            return pool
         pool = Pool.concat([*aside, pool])
         return pool.take(np.argsort(pool.row, kind="stable"))
 
@@ -256,6 +256,14 @@ class GeneticSearch:
         row, value = pool.row, pool.cands.value
         args = pool.cost, pool.valid, self.problem.values.mark, len(self.problem)
         return standing(row, value, *args, self.n_settled, self.k)
+
+
+def _put_aside(pool, mask, aside):
+    """Return the candidates of a pool that are not at the mask; the others go aside."""
+    if not mask.any():
+        return pool
+    aside.append(pool.take(mask))
+    return pool.take(~mask)
 
 
 def _settled(before, after, stale):
