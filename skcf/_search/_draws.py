@@ -40,12 +40,39 @@ def _total(d, g, w, l0, l1, l2, linf):
 
 
 @jit
+def _next(a, b, low, high):
+    """Return the stratum to draw from next, -1 if none is left.
+
+    Those from `a` to `b` may be affordable, those from `low` to `high` are known to be
+    (-1 for none): by bisection to find one, then one after the other on both sides.
+    """
+    if high < 0:
+        return (a + b) // 2 if a < b else -1
+    if high < b:
+        return high
+    return low - 1 if low > a else -1
+
+
+@jit
+def _narrowed(a, b, low, high, c, fits, above):
+    """Return what `_next` goes by, knowing whether a draw from stratum `c` fits.
+
+    `above` is whether it is above the query's own value.
+    """
+    if fits:
+        low = c if high < 0 or c < low else low
+        return a, b, low, max(high, c + 1)
+    if high < 0:
+        return (a, c, low, high) if above else (c + 1, b, low, high)
+    return (a, c, low, high) if c == high else (low, b, low, high)
+
+
+@jit
 def _below(part, span, entries, salt, priced, even, first_only, out, n):
     """Do what `draws_below` does for entries of one group; return how many there are.
 
     Of an even group the values ascend with the strata, and cost more and more to both
-    sides of the query's own: affordable strata are looked for by bisection, and only
-    those next to affordable ones are drawn from.
+    sides of the query's own, so that not all strata need be drawn from.
     """
     key, rank, count, before, own, weight, ptr, start, counts = part[:9]
     weights, running, first, more, more_ptr = part[9:]
@@ -61,30 +88,20 @@ def _below(part, span, entries, salt, priced, even, first_only, out, n):
     for i in range(span[0], span[1]):
         r, n_more = rows[i], more_ptr[rows[i] + 1] - more_ptr[rows[i]]
         size, total = count[r] + n_more, weight[r] + n_more
-        run, end = ptr[key[r]], ptr[key[r] + 1]
         walk = even and n_more == 0
-        # Strata that may be affordable, and those that are known to be.
-        a, b = 0, min(m, size)
-        low = high = -1 if walk else 0
-        while True:
-            if high < 0 and a < b:
-                c = (a + b) // 2
-            elif 0 <= high < b:
-                c = high
-            elif low > a:
-                c = low - 1
-            else:
-                break
+        a, b, low, high = 0, min(m, size), -1 if walk else 0, -1 if walk else 0
+        c = _next(a, b, low, high)
+        while c >= 0:
             u = (mixed(bits[i] ^ salt[c]) >> SHIFT) * UNIT
             at = min(np.floor((c + u) / m * total), total - 1)
-            if size <= m and c >= count[r]:
-                v = more[more_ptr[r] + c - count[r]]
+            extra = c - count[r] if size <= m else min(int(at - weight[r]), n_more - 1)
+            run, end = ptr[key[r]], ptr[key[r] + 1]
+            if extra >= 0:
+                v = more[more_ptr[r] + extra]
             elif size <= m:
                 nth = counts[run] + c + (1 if 0 <= rank[r] <= c else 0)
                 t = last_at_most(counts, nth, run, end)
                 v = first + start[t] + nth - counts[t]
-            elif at >= weight[r]:
-                v = more[more_ptr[r] + min(int(at - weight[r]), n_more - 1)]
             else:
                 at += weights[run] + (own[r] if at >= before[r] else 0.0)
                 t = last_at_most(weights, at, run, end)
@@ -92,9 +109,8 @@ def _below(part, span, entries, salt, priced, even, first_only, out, n):
                 stop = start[t] + counts[t + 1] - counts[t]
                 v = first + last_at_most(running, at, start[t], stop)
             d = g = 0.0
-            at_cell = v + shift if v < last else cell[v]
-            stop = at_cell + 1 if v < last else cell[v + 1]
-            for k in range(at_cell, stop):
+            begin = v + shift if v < last else cell[v]
+            for k in range(begin, begin + 1 if v < last else cell[v + 1]):
                 j = column if alone else col[k]
                 one = _apart(x[r, j], code[k], unit[j], up[j], down[j], flat[j])
                 d, g = max(d, one[0]), max(g, one[1])
@@ -102,15 +118,9 @@ def _below(part, span, entries, salt, priced, even, first_only, out, n):
             fits = price[c] < budget[i]
             drawn[c] = v if fits else PAD
             b = c + 1 if fits and first_only else b
-            if fits or not walk:
-                low = c if high < 0 or c < low else low
-                high = max(high, c + 1)
-            elif high >= 0:
-                a, b = (a, c) if c == high else (low, b)
-            elif code[at_cell] > x[r, column]:
-                b = c
-            else:
-                a = c + 1
+            above = code[begin] > x[r, column]
+            a, b, low, high = _narrowed(a, b, low, high, c, fits or not walk, above)
+            c = _next(a, b, low, high)
         for c in range(low, high):
             if drawn[c] != PAD:
                 out[0][n], out[1][n], out[2][n] = i, drawn[c], price[c]
