@@ -107,11 +107,13 @@ class GeneticSearch:
         """
         problem = self.problem
         origin = problem.score(Candidates.unchanged(rows))
-        pools = [] if start is None else [start]
+        pools = []
         if self.rescue is not None and problem.meter.deadline is not None:
             pools.append(self._score_unlike(rows))
         litter = self._mutate(self._parents(origin), self.m_init, self._known())
         pools.append(self._score(Brood.of([litter])))
+        if start is not None:
+            pools.append(start)
         pool = problem.best(Pool.concat(pools), self.q)
         pool = self._evolve(pool, pool.row, self.max_generations)
         lost = np.setdiff1d(rows, pool.row[pool.valid])

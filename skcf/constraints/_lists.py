@@ -146,12 +146,13 @@ def drawn_values(part, rows, u):
 def joined(parts):
     """Return the parts of all groups as one, for `part_of` to take apart again."""
     by_name = list(zip(*parts, strict=True))
-    by_query = tuple(np.stack(arrays) for arrays in by_name[:6])
+    table = len(parts), -1
+    by_query = tuple(np.concatenate(arrays).reshape(table) for arrays in by_name[:6])
     flat, begin = [], []
     for arrays in (*by_name[6:11], by_name[12]):
         flat.append(np.concatenate(arrays))
         begin.append(np.cumsum([0, *map(len, arrays)]))
-    first, more_ptr = np.array(by_name[11]), np.stack(by_name[13])
+    first, more_ptr = np.array(by_name[11]), np.concatenate(by_name[13]).reshape(table)
     return by_query, tuple(flat), np.stack(begin), first, more_ptr
 
 
