@@ -264,8 +264,8 @@ def _put_aside(pool, mask, aside):
     """Return the candidates of a pool that are not at the mask; the others go aside."""
     if not mask.any():
         return pool
-    aside.append(pool.take(mask))
-    return pool.take(~mask)
+    aside.append(pool.take(np.flatnonzero(mask)))
+    return pool.take(np.flatnonzero(~mask))
 
 
 def _settled(before, after, stale):

@@ -157,40 +157,26 @@ def _pairs(parents, start, urgent, most):
 
 
 @jit
-def _split_costs(row, value, priced):
-    """Return what adds up of the cost of each value, and what counts if it is the most.
-
-    Both are of the shape of `value`.
-    """
-    cells, group, (scale, weight, (l0, l1, l2, linf)) = priced
-    rows, ids = np.repeat(row, value.shape[1]), value.ravel()
-    ruler = scale, weight, (l0, l1, l2, 0.0)
-    adds = own_costs(rows, ids, (cells, group, ruler)).reshape(value.shape)
-    ruler = scale, weight, (0.0, 0.0, 0.0, linf)
-    if linf == 0:
-        return adds, np.zeros(value.shape)
-    return adds, own_costs(rows, ids, (cells, group, ruler)).reshape(value.shape)
-
-
-@jit
 def crosses(parents, of_query, mark, priced, most):
     """Join every two parents of a query; toss for which one has its way in a clash.
 
     Of the `most` pairs of each query of which most is expected, those are returned that
-    cost less than its bound. `of_query` is (strength, bound, urgent) of each.
+    cost less than its bound as far as costs add up. `of_query` is (strength, bound,
+    urgent) of each.
     """
     row, value, _, _, bits = parents
-    group, width, (start, bound, urgent) = priced[1], value.shape[1], of_query
+    cells, group, (scale, weight, (l0, l1, l2, _)) = priced
+    width, (start, bound, urgent) = value.shape[1], of_query
     left, right, guess = _pairs(parents, start, urgent, most)
-    adds, peaks = _split_costs(row, value, priced)
+    ruler, rows = (scale, weight, (l0, l1, l2, 0.0)), np.repeat(row, width)
+    price = own_costs(rows, value.ravel(), (cells, group, ruler))
     marks = hash_values(value, mark)
     out = np.empty((len(left), 2 * width), np.int64)
     n = widest = 0
     for t in range(len(left)):
         i, j = left[t], right[t]
         coin = mixed(bits[i] ^ mixed(marks[j])) < HALF
-        total = peak = 0.0
-        size = a = b = 0
+        total, size, a, b = 0.0, 0, 0, 0
         while True:
             v = value[i, a] if a < width else PAD
             w = value[j, b] if b < width else PAD
@@ -200,11 +186,11 @@ def crosses(parents, of_query, mark, priced, most):
             first = w == PAD or (v != PAD and group[v] < group[w])
             k, s = (i, a) if first or (clash and not coin) else (j, b)
             out[n, size] = value[k, s]
-            total, peak = total + adds[k, s], max(peak, peaks[k, s])
+            total += price[k * width + s]
             a, b = a + (first or clash), b + (not first or clash)
             size += 1
         # What adds up to the bound is left for exact costs to tell.
-        if total + peak < bound[row[i]] + 1e-12:
+        if total < bound[row[i]] + 1e-12:
             out[n, size:] = PAD
             left[n], guess[n], widest = i, guess[t], max(widest, size)
             n += 1
