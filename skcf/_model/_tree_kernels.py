@@ -5,13 +5,14 @@ import numpy as np
 from skcf._jit import jit
 
 # The bits of `test` above the column: what a comparison alone does not decide.
-COLUMN = (1 << 28) - 1
-MISSING_LEFT, CATEGORY, WENT_LEFT = 1 << 28, 1 << 29, 1 << 30
+COLUMN = np.uint32((1 << 28) - 1)
+MISSING_LEFT, CATEGORY = np.uint32(1 << 28), np.uint32(1 << 29)
+WENT_LEFT = np.uint32(1 << 30)
 
 
 def node_type(number):
     """Return the record of an inner node, with a threshold of a type."""
-    whole = [(name, "i4") for name in ("test", "left", "right")]
+    whole = [("test", "u4"), ("left", "i4"), ("right", "i4")]
     return np.dtype([("threshold", number), *whole], align=True)
 
 
@@ -21,7 +22,7 @@ def step_type(number):
     It is a copy of the node's, with where it stands and the node that a row comes to
     whose cell decides otherwise.
     """
-    whole = [(name, "i4") for name in ("test", "tree", "turn", "depth")]
+    whole = [("test", "u4"), ("tree", "u4"), ("turn", "i4"), ("depth", "i4")]
     return np.dtype([("threshold", number), *whole], align=True)
 
 
@@ -163,20 +164,20 @@ def change(tables, rows, order, row, ptr, col, val):
     """Return the sums of candidates, each from those of its base row."""
     nodes, bits, root, slot, value, place, rank = tables
     X, own, raw, first, split, steps = rows
-    n_columns, width, one = X.shape[1], value.shape[1], raw.shape[1] == 1
+    n_columns, one = X.shape[1], raw.shape[1] == 1
     out = np.empty((len(row), raw.shape[1]))
     x = np.empty(n_columns, X.dtype)
     # The trees that change: where to walk on, at what depth, and the leaves come to.
     lists = np.empty((3, len(root)), np.int32)
     at, depth, leaf = lists[0], lists[1], lists[2]
-    seen, nth = np.full(len(root), -1), np.empty(len(root), np.int32)
+    tree, nth = np.empty(len(root), np.uint32), np.empty(len(root), np.int32)
+    seen = np.full(len(root), -1)
     held = -1
     for i in order:
         r = row[i]
         if r != held:
             x[:] = X[r]
             held = r
-        out[i] = raw[r]
         n = 0
         for c in range(ptr[i], ptr[i + 1]):
             column = rank[col[c]]
@@ -196,25 +197,33 @@ def change(tables, rows, order, row, ptr, col, val):
                         continue
                 t = step.tree
                 if seen[t] != i:
-                    seen[t], nth[t] = i, n
+                    seen[t], nth[t], tree[n] = i, n, t
                     at[n], depth[n] = step.turn, step.depth
                     n += 1
-                    for w in range(width):
-                        out[i, slot[t] + w] -= own[r, t, w]
                 elif step.depth < depth[nth[t]]:
                     at[nth[t]], depth[nth[t]] = step.turn, step.depth
         _walk(nodes, bits, x, at, leaf, n)
-        for k in range(n):
-            if one:
-                out[i, 0] += value[leaf[k], 0]
-                continue
-            for w in range(width):
-                out[i, place[leaf[k]] + w] += value[leaf[k], w]
+        out[i], gain = raw[r], 0.0
+        if one:
+            for k in range(n):
+                gain += value[leaf[k], 0] - own[r, tree[k], 0]
+            out[i, 0] += gain
+        else:
+            _replace(out[i], own[r], slot, tree[:n], value, place, leaf)
         for c in range(ptr[i], ptr[i + 1]):
             column = rank[col[c]]
             if column >= 0:
                 x[column] = X[r, column]
     return out
+
+
+@jit
+def _replace(sums, own, slot, tree, value, place, leaf):
+    """Put what leaves add to sums in place of what trees added for the base row."""
+    for k in range(len(tree)):
+        for w in range(value.shape[1]):
+            sums[slot[tree[k]] + w] -= own[tree[k], w]
+            sums[place[leaf[k]] + w] += value[leaf[k], w]
 
 
 @jit
@@ -233,7 +242,7 @@ def _walk(nodes, bits, x, at, leaf, n):
     while left > 0:
         n, left = left, 0
         for k in range(n):
-            node = nodes[at[k]]
+            node = nodes[np.uint32(at[k])]
             down = _goes_left(node, x[node.test & COLUMN], bits)
             to = node.left if down else node.right
             at[left], leaf[done] = to, ~to
