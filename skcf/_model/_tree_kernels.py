@@ -94,25 +94,23 @@ def open_rows(tables, base, X, like):
     for j in range(n * n_columns):
         first[j + 1] += first[j]
     steps = np.empty(first[-1], like.dtype)
-    _fill_steps(nodes, bits, root, X, first, steps)
-    for i in range(n):
-        for column in range(n_columns):
-            j = i * n_columns + column
-            if split[j] < 0:
-                continue
-            some = steps[first[j] : first[j + 1]]
-            _sort_steps(some)
-            split[j] = first[j]
-            for s in range(len(some)):
-                split[j] += some[s].threshold < X[i, column]
+    middle = _fill_steps(nodes, bits, root, X, first, steps)
+    for j in range(n * n_columns):
+        if split[j] >= 0:
+            split[j] = middle[j]
+            _sort_steps(steps[first[j] : middle[j]])
+            _sort_steps(steps[middle[j] : first[j + 1]])
     return own, raw, first, split, steps
 
 
 @jit
 def _fill_steps(nodes, bits, root, X, first, steps):
-    """Write the steps of each row and column in the order of the trees."""
+    """Write the steps of each row and column, those to the right before the others.
+
+    Return where the others begin.
+    """
     n_columns = X.shape[1]
-    free = first[:-1].copy()
+    low, high = first[:-1].copy(), first[1:].copy()
     for i in range(len(X)):
         for t in range(len(root)):
             at, depth = root[t], 0
@@ -120,14 +118,17 @@ def _fill_steps(nodes, bits, root, X, first, steps):
                 node = nodes[at]
                 column = node.test & COLUMN
                 left = _goes_left(node, X[i, column], bits)
-                step = steps[free[i * n_columns + column]]
-                free[i * n_columns + column] += 1
+                j = i * n_columns + column
+                high[j] -= left
+                step = steps[high[j] if left else low[j]]
+                low[j] += not left
                 step.threshold, step.test = node.threshold, node.test
                 step.test |= WENT_LEFT if left else 0
                 step.tree, step.depth = t, depth
                 step.turn = node.right if left else node.left
                 depth += 1
                 at = node.left if left else node.right
+    return low
 
 
 @jit
