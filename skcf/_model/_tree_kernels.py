@@ -19,11 +19,19 @@ def node_type(number):
 def step_type(number):
     """Return the record of a test on the path of a base row.
 
-    It is a copy of the node's, with where it stands and the node that a row comes to
-    whose cell decides otherwise.
+    It is a copy of the node's with its tree and its depth, and the node that a row
+    turns to whose cell decides otherwise. From there the base row would come to the
+    leaf ``~stop``, testing columns whose bits are set in `mask`.
     """
-    whole = [("test", "u4"), ("tree", "u4"), ("turn", "i4"), ("depth", "i4")]
-    return np.dtype([("threshold", number), *whole], align=True)
+    whole = [("test", "u4"), ("tree", "u4"), ("depth", "i4")]
+    ahead = [("turn", "i4"), ("stop", "i4"), ("mask", "u8")]
+    return np.dtype([("threshold", number), *whole, *ahead], align=True)
+
+
+@jit
+def _bit(column):
+    """Return the bit that stands for a column, and for some others."""
+    return np.uint64(1) << (np.uint64(column) & np.uint64(63))
 
 
 @jit
@@ -126,9 +134,22 @@ def _fill_steps(nodes, bits, root, X, first, steps):
                 step.test |= WENT_LEFT if left else 0
                 step.tree, step.depth = t, depth
                 step.turn = node.right if left else node.left
+                step.stop, step.mask = _ahead(nodes, bits, X[i], step.turn)
                 depth += 1
                 at = node.left if left else node.right
     return low
+
+
+@jit
+def _ahead(nodes, bits, x, at):
+    """Return the leaf that a row comes to from a node, and the columns it tests."""
+    mask = np.uint64(0)
+    while at >= 0:
+        node = nodes[np.uint32(at)]
+        column = node.test & COLUMN
+        mask |= _bit(column)
+        at = node.left if _goes_left(node, x[column], bits) else node.right
+    return at, mask
 
 
 @jit
@@ -139,14 +160,14 @@ def _sort_steps(steps):
         gap = max(1, gap * 4 // 9)
         for s in range(gap, n):
             step, t = steps[s], s
-            threshold, test = step.threshold, step.test
-            tree, turn, depth = step.tree, step.turn, step.depth
+            threshold, depth, test = step.threshold, step.depth, step.test
+            tree, turn, stop, mask = step.tree, step.turn, step.stop, step.mask
             while t >= gap and steps[t - gap].threshold > threshold:
                 steps[t] = steps[t - gap]
                 t -= gap
             to = steps[t]
-            to.threshold, to.test = threshold, test
-            to.tree, to.turn, to.depth = tree, turn, depth
+            to.threshold, to.depth, to.test = threshold, depth, test
+            to.tree, to.turn, to.stop, to.mask = tree, turn, stop, mask
 
 
 @jit
@@ -170,8 +191,8 @@ def change(tables, rows, order, row, ptr, col, val):
     x = np.empty(n_columns, X.dtype)
     # The trees that change: where to walk on, at what depth, and the leaves come to.
     lists = np.empty((3, len(root)), np.int32)
-    at, depth, leaf = lists[0], lists[1], lists[2]
-    tree, nth = np.empty(len(root), np.uint32), np.empty(len(root), np.int32)
+    at, leaf, nth = lists[0], lists[1], lists[2]
+    tree, top = np.empty(len(root), np.uint32), np.empty(len(root), np.int64)
     seen = np.full(len(root), -1)
     held = -1
     for i in order:
@@ -179,13 +200,14 @@ def change(tables, rows, order, row, ptr, col, val):
         if r != held:
             x[:] = X[r]
             held = r
-        n = 0
+        n, moved = 0, np.uint64(0)
         for c in range(ptr[i], ptr[i + 1]):
             column = rank[col[c]]
             if column < 0:
                 continue
             x[column] = val[c]
             cell = x[column]
+            moved |= _bit(column)
             j = r * n_columns + column
             begin, end = first[j], first[j + 1]
             ordered = split[j] >= 0 and cell == cell
@@ -198,11 +220,13 @@ def change(tables, rows, order, row, ptr, col, val):
                         continue
                 t = step.tree
                 if seen[t] != i:
-                    seen[t], nth[t], tree[n] = i, n, t
-                    at[n], depth[n] = step.turn, step.depth
+                    seen[t], nth[t], tree[n], top[n] = i, n, t, s
                     n += 1
-                elif step.depth < depth[nth[t]]:
-                    at[nth[t]], depth[nth[t]] = step.turn, step.depth
+                elif step.depth < steps[top[nth[t]]].depth:
+                    top[nth[t]] = s
+        for k in range(n):
+            step = steps[top[k]]
+            at[k] = step.turn if step.mask & moved else step.stop
         _walk(nodes, bits, x, at, leaf, n)
         out[i], gain = raw[r], 0.0
         if one:

@@ -2,7 +2,8 @@
 
 A candidate differs from its base row in a few encoded cells. Only trees whose path for
 the base row meets a test that a new cell decides differently can end in another leaf,
-so a session keeps these paths, column by column, and walks on from there.
+so a session keeps these paths, column by column, with the leaves that lie off them, and
+walks on where a tree then tests a cell that changed too.
 """
 
 from dataclasses import dataclass
