@@ -140,8 +140,8 @@ class TreeSession:
             order = np.arange(len(row))
         else:
             order = np.argsort(row, kind="stable")
-        if not np.isnan(self.trees.missing):
-            val = self.trees.cast(val)
+        if self.tables.number != np.float32 or not np.isnan(self.trees.missing):
+            val = self.trees.cast(val)  # else the kernel rounds by itself
         val = np.ascontiguousarray(val, dtype=np.float64)
         raw = change(self.tables.arrays, self._rows, order, row, ptr, col, val)
         return self.tables.whole(raw)

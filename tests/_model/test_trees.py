@@ -14,6 +14,7 @@ from sklearn.ensemble import (
 )
 from threadpoolctl import threadpool_limits
 
+from skcf._model import _tree_tables
 from skcf._model._read_trees import read_trees
 from skcf._model._trees import Tree, join_trees, joined_splits
 
@@ -210,7 +211,10 @@ def test_threads_share_a_session():
             np.testing.assert_array_equal(other, scores)
 
 
-def test_cells_are_rounded_as_the_model_rounds():
+@pytest.mark.parametrize("largest", [0, 2**24])
+def test_cells_are_rounded_as_the_model_rounds(largest, monkeypatch):
+    # Too many sets of categories for their positions to be float32 numbers.
+    monkeypatch.setattr(_tree_tables, "LARGEST_WHOLE", largest)
     tree = Tree(
         np.array([0, -1, -1]),
         np.array([np.float32(0.1), 0, 0]),
