@@ -14,13 +14,14 @@ from skcf._space._kernels import NONE, spot
 
 DEPTH = 5
 N_BEAM = 16
+# Of these many are known already, or break rules.
 N_LIKELY = 100
 UNLIKELY = 0.02
 UNLIKELY_Z = float(ndtri(UNLIKELY))
 # Room for what is found of a query, a power of two.
 ROOM = 1024
 ROOT = sqrt(2.0)
-# More than digits may be off.
+# Room for the rounding of what is compared before it is worked out.
 SLACK = 1e-8
 # The turn of a child is the place of the draft and, in so many bits, of the option.
 SHIFT = 24
@@ -74,14 +75,19 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
     whose, ids, gain = known
     bounds, biases, spreads, prices, steps, starts = row_of
     width = value.shape[1] + DEPTH
-    found, n, i = _roomy(N_LIKELY, width), 0, 0
-    met = np.empty(ROOM, np.uint64)
+    found = _roomy(N_LIKELY, width)
+    i = end = 0
     while i < len(row):
         r, j = row[i], i
         while j < len(row) and row[j] == r:
             j += 1
         limits = bounds[r], biases[r], spreads[r], prices[r]
-        begin, end = np.searchsorted(whose, r), np.searchsorted(whose, r + 1)
+        begin = end
+        while begin < len(ids) and whose[begin] < r:
+            begin += 1
+        end = begin
+        while end < len(ids) and whose[end] == r:
+            end += 1
         gains = ids[begin:end], gain[begin:end]
         options, lots = options_of(
             r, gains, bounds[r], prices[r], steps[r], cells, group, ruler
@@ -90,26 +96,28 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
         table = _table(r, options, own, gains, cells, group, ruler, mark, size)
         start = cost[i:j], strength[i:j], starts[r]
         drafts = _base(r, own, len(options[0]), start, table, cells, group, ruler)
-        met[:] = NONE
+        met = np.zeros(ROOM, np.uint64)
         for level in range(DEPTH):
             # Nothing is built upon what falls short of the last level.
             most = np.inf if level < DEPTH - 1 else -np.inf
             likely, short = _children(drafts, table, lots, limits, most)
-            found, n = _noted(found, n, r, likely, drafts, table, met)
+            found = _noted(found, r, likely, drafts, table, met)
             drafts = _beam(short, drafts, table)
             if not len(drafts[1]):
                 break
         i = j
-    while width > 0 and (found[1][:n, width - 1] == PAD).all():
-        width -= 1
-    return found[0][:n], found[1][:n, :width].copy(), found[2][:n], found[3][:n]
+    n = found[4][0]
+    return found[0][:n], found[1][:n], found[2][:n], found[3][:n]
 
 
 @jit
 def _roomy(n, width):
-    """Return arrays for the row, the values, the cost and the guess of candidates."""
-    value = np.empty((n, width), np.int64)
-    return np.empty(n, np.int64), value, np.empty(n), np.empty(n)
+    """Return arrays for the row, the values, the cost and the guess of candidates.
+
+    The last one has the number of those that there are.
+    """
+    value, size = np.empty((n, width), np.int64), np.zeros(1, np.int64)
+    return np.empty(n, np.int64), value, np.empty(n), np.empty(n), size
 
 
 @jit
@@ -139,8 +147,7 @@ def _base(r, own, first, start, table, cells, group, ruler):
     room = n * (width + 1) + 1
     value = np.full((room, width + DEPTH), PAD)
     ids, key = np.full((room, width), PAD), np.zeros(room, np.uint64)
-    price, guess = np.zeros(room), np.empty(room)
-    price[:n], guess[:n] = cost, strength
+    guess = np.empty(room)
     k = 0
     # Without any of its values first, that is, with all of them.
     for out in range(-1, width):
@@ -155,16 +162,19 @@ def _base(r, own, first, start, table, cells, group, ruler):
                 value[k, place], ids[k, place] = at, own[i, s]
                 key[k] ^= table[2][at]
                 place += 1
+            guess[k] = strength[i]
             if out >= 0:
-                guess[k] = strength[i] - table[3][first + i * width + out]
+                guess[k] -= table[3][first + i * width + out]
             k += 1
-    rows = np.full(k - n, r)
-    x, ptr, col, code = cells
-    scale, weight, norms = ruler
-    price[n:k] = costs(rows, ids[n:k], x, ptr, col, code, group, scale, weight, norms)
     guess[k] = alone
     k += 1
-    return value[:k], price[:k], guess[:k], key[:k]
+    rows = np.full(k, r)
+    x, ptr, col, code = cells
+    scale, weight, norms = ruler
+    price = costs(rows, ids[:k], x, ptr, col, code, group, scale, weight, norms)
+    for i in range(n):
+        price[i] = cost[i]
+    return value[:k], price, guess[:k], key[:k]
 
 
 @jit
@@ -291,8 +301,8 @@ def _put(value, i, v, group, out, n):
 
 
 @jit
-def _noted(found, n, r, likely, drafts, table, met):
-    """Return what was found with some children behind it, and how many it is.
+def _noted(found, r, likely, drafts, table, met):
+    """Return what was found with some children behind it.
 
     Of equal ones the first counts; `met` has the keys of those of this query.
     """
@@ -305,12 +315,10 @@ def _noted(found, n, r, likely, drafts, table, met):
             met[at], new[n_new] = keys[k], turns[k]
             n_new += 1
     parent, option, c, e = _born(new[:n_new], drafts, table)
+    n = found[4][0]
     if n + n_new > len(found[0]):
-        more = _roomy(2 * n + n_new, found[1].shape[1])
-        more[0][:n], more[1][:n] = found[0][:n], found[1][:n]
-        more[2][:n], more[3][:n] = found[2][:n], found[3][:n]
-        found = more
-    row, value, cost, guess = found
+        found = _moved(found, 2 * n + n_new)
+    row, value, cost, guess, size = found
     for k in range(n_new):
         row[n], cost[n], guess[n] = r, c[k], e[k]
         _put(drafts[0], parent[k], option[k], table[1], value, n)
@@ -319,12 +327,25 @@ def _noted(found, n, r, likely, drafts, table, met):
                 break
             value[n, s] = table[0][value[n, s]]
         n += 1
-    return found, n
+    size[0] = n
+    return found
+
+
+@jit
+def _moved(found, room):
+    """Return what was found in arrays with more room."""
+    old = found[1]
+    new = _roomy(room, old.shape[1])
+    for i in range(found[4][0]):
+        new[0][i], new[2][i], new[3][i] = found[0][i], found[2][i], found[3][i]
+        for s in range(old.shape[1]):
+            new[1][i, s] = old[i, s]
+    return new
 
 
 @jit
 def _beam(short, drafts, table):
-    """Return the drafts of the next level."""
+    """Return what falls short as the drafts of the next level."""
     turns, keys = short
     parent, option, cost, guess = _born(turns, drafts, table)
     value = np.empty((len(turns), drafts[0].shape[1]), np.int64)

@@ -153,7 +153,10 @@ class _Explorer:
             problem.values.mark,
             problem.values.n_observed,
         )
-        return Draft(Candidates(row, value), cost, guess)
+        cands = Candidates(row, value)
+        # There was room for more changes than the values found make.
+        cands.value = value[:, : int(cands.n_changed.max(initial=0))].copy()
+        return Draft(cands, cost, guess)
 
     def _leading(self, pool):
         """Return what may be among the fittest: to sort it all would take longer."""

@@ -81,33 +81,31 @@ def options_of(r, gains, bound, price, step, cells, group, ruler):
     cost = prices_of(r, ids, cells, group, ruler)
     worth, level = np.empty(n), np.empty(n)
     keep, lot = np.zeros(n, np.bool_), np.empty(n, np.int64)
+    value, gains_of, costs_of = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    of, first = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
+    best = np.full((n, 3), np.inf)
     # The values of a group are numbered one after another.
-    begin = n_lots = 0
+    begin = k = m = 0
     while begin < n:
+        of[k] = group[ids[begin]]
         end, size = begin, 0
-        while end < n and group[ids[end]] == group[ids[begin]]:
+        while end < n and group[ids[end]] == of[k]:
             if cost[end] < bound:
                 worth[end] = cost[end] - price * gain[end]
                 level[end] = np.rint(gain[end] / step)
                 lot[size] = end
                 size += 1
             end += 1
+        _keep(lot[:size], cost, level, worth, keep)
+        for at in range(begin, end):
+            if keep[at]:
+                value[m], gains_of[m], costs_of[m] = ids[at], gain[at], cost[at]
+                best[k, 0] = min(best[k, 0], cost[at])
+                best[k, 1] = min(best[k, 1], -gain[at])
+                best[k, 2] = min(best[k, 2], worth[at])
+                m += 1
         if size:
-            _keep(lot[:size], cost, level, worth, keep)
-            n_lots += 1
-        begin = end
-    at = np.flatnonzero(keep)
-    options = ids[at], gain[at], cost[at]
-    of, first = np.empty(n_lots, np.int64), np.empty(n_lots + 1, np.int64)
-    best = np.full((n_lots, 3), np.inf)
-    k = -1
-    for t in range(len(at)):
-        g = group[options[0][t]]
-        if k < 0 or g != of[k]:
             k += 1
-            of[k], first[k] = g, t
-        best[k, 0] = min(best[k, 0], options[2][t])
-        best[k, 1] = min(best[k, 1], -options[1][t])
-        best[k, 2] = min(best[k, 2], worth[at[t]])
-    first[n_lots] = len(at)
-    return options, (of, first, best)
+            first[k] = m
+        begin = end
+    return (value[:m], gains_of[:m], costs_of[:m]), (of[:k], first[: k + 1], best[:k])
