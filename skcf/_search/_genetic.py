@@ -240,7 +240,8 @@ class GeneticSearch:
 
     def _selective(self, parents, known):
         """Move each changed number or rank nearer: one child a group, one for all."""
-        return nearer(parents, self._offers, self.problem._priced, known, TRIES)
+        args = self._bound, self._offers, self.problem._priced, known
+        return nearer(parents, *args, TRIES)
 
     @property
     def _slack(self):

@@ -199,63 +199,71 @@ def crosses(parents, of_query, mark, priced, most):
 
 @jit
 def _moves(parents, offers, priced, tries):
-    """Return a nearer value for each slot of each parent, -1 for none.
+    """Return a nearer value for each slot of each parent, if any, and what it saves.
 
     It is the first of a few drawn ones that costs less.
     """
     row, value, _, _, bits = parents
-    group, (lists, even, least) = priced[1], offers
-    old, rows = value.ravel(), np.repeat(row, value.shape[1])
-    budget = own_costs(rows, old, priced) - 1e-12
+    group, (lists, even, least), width = priced[1], offers, value.shape[1]
+    old, rows = value.ravel(), np.repeat(row, width)
+    now = own_costs(rows, old, priced)
     of, free = np.zeros(len(old), np.int64), np.zeros(len(old), np.bool_)
     for e in range(len(old)):
         if old[e] != PAD:
             of[e] = group[old[e]]
-            free[e] = least[rows[e], of[e]] < budget[e]
+            free[e] = least[rows[e], of[e]] < now[e] - 1e-12
     at = np.flatnonzero(free)
     at = at[by_row(of[at], least.shape[1])[0]]
     fresh = np.empty(len(at), np.uint64)
     for t in range(len(at)):
-        fresh[t] = mixed(bits[at[t] // value.shape[1]])
-    entries = of[at], rows[at], fresh, budget[at]
-    who, ids, _ = draws_below(lists, entries, tries, priced, even, True)
-    out = np.full(len(old), PAD)
+        fresh[t] = mixed(bits[at[t] // width])
+    entries = of[at], rows[at], fresh, now[at] - 1e-12
+    who, ids, price = draws_below(lists, entries, tries, priced, even, True)
+    out, saved = np.full(len(old), PAD), np.zeros(len(old))
     for t in range(len(who)):
-        if t == 0 or who[t] != who[t - 1]:
-            out[at[who[t]]] = ids[t]
-    return out.reshape(value.shape)
+        e = at[who[t]]
+        if out[e] == PAD:
+            out[e], saved[e] = ids[t], now[e] - price[t]
+    return out.reshape(value.shape), saved.reshape(value.shape)
 
 
 @jit
-def nearer(parents, offers, priced, known, tries):
-    """Move each changed number or rank nearer: one child a group, one for all."""
-    row, value, _, strength, _ = parents
-    group, width = priced[1], value.shape[1]
-    moved, rows = _moves(parents, offers, priced, tries), np.repeat(row, width)
+def nearer(parents, bound, offers, priced, known, tries):
+    """Move each changed number or rank nearer: one child a group, one for all.
+
+    Those are returned that cost less than the bound as far as costs add up.
+    """
+    row, value, cost, strength, _ = parents
+    group, (n, width) = priced[1], value.shape
+    moved, saved = _moves(parents, offers, priced, tries)
+    rows = np.repeat(row, width)
     gain = nearest_gains(known[0], rows, moved.ravel(), group, known[1])
     gain -= nearest_gains(known[0], rows, value.ravel(), group, known[1])
-    size, change = np.zeros(len(row), np.int64), np.zeros(len(row))
-    for i in range(len(row)):
+    gain = gain.reshape(value.shape)
+    room = (moved != PAD).sum() + n
+    whose, keep = np.empty(room, np.int64), np.full(room, PAD)
+    out, guess = np.empty((room, width), np.int64), np.empty(room)
+    k = 0
+    for i in range(n):
         for s in range(width):
-            if moved[i, s] != PAD:
-                size[i] += 1
-                change[i] += gain[i * width + s]
-    n = size.sum() + (size > 1).sum()
-    whose, keep = np.empty(n, np.int64), np.full(n, PAD)
-    out, guess = np.empty((n, width), np.int64), np.empty(n)
-    n = 0
-    for i in range(len(row)):
-        for s in range(width):
-            if moved[i, s] != PAD:
-                for t in range(width):
-                    out[n, t] = moved[i, t] if t == s else value[i, t]
-                whose[n], keep[n] = i, group[value[i, s]]
-                guess[n] = strength[i] + gain[i * width + s]
-                n += 1
-    for i in range(len(row)):
-        if size[i] > 1:
+            spare = cost[i] - bound[row[i]] - 1e-12
+            if moved[i, s] == PAD or not saved[i, s] > spare:
+                continue
             for t in range(width):
-                out[n, t] = moved[i, t] if moved[i, t] != PAD else value[i, t]
-            whose[n], guess[n] = i, strength[i] + change[i]
-            n += 1
-    return row[whose], out, keep, guess
+                out[k, t] = moved[i, t] if t == s else value[i, t]
+            whose[k], keep[k] = i, group[value[i, s]]
+            guess[k] = strength[i] + gain[i, s]
+            k += 1
+    for i in range(n):
+        size, total, change = 0, 0.0, 0.0
+        for s in range(width):
+            if moved[i, s] != PAD:
+                size += 1
+                total += saved[i, s]
+                change += gain[i, s]
+        if size > 1 and total > cost[i] - bound[row[i]] - 1e-12:
+            for t in range(width):
+                out[k, t] = moved[i, t] if moved[i, t] != PAD else value[i, t]
+            whose[k], guess[k] = i, strength[i] + change
+            k += 1
+    return row[whose[:k]], out[:k], keep[:k], guess[:k]

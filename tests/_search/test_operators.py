@@ -214,7 +214,7 @@ def test_crosses_join_every_two_parents(groups, seed, most):
 @given(seed=seeds)
 def test_nearer_children_take_the_first_cheaper_draw(groups, seed):
     case = Case(seed, groups)
-    row, value, _, strength, bits = case.parents
+    row, value, cost, strength, bits = case.parents
     group = case.values.group
     each, together = [], []
     for i, r in enumerate(row):
@@ -225,15 +225,16 @@ def test_nearer_children_take_the_first_cheaper_draw(groups, seed):
             if cheaper.any():
                 moved[s] = drawn[np.argmax(cheaper)]
         gain = {s: case.gain(r, v) - case.gain(r, line[s]) for s, v in moved.items()}
-        for s, v in moved.items():
+        steps = [[s] for s in moved] + [list(moved)] * (len(moved) > 1)
+        for some in steps:
             new = line.copy()
-            new[s] = v
-            each.append((r, new, group[v], strength[i] + gain[s]))
-        if len(moved) > 1:
-            new = line.copy()
-            new[list(moved)] = list(moved.values())
-            together.append((r, new, PAD, strength[i] + sum(gain.values())))
-    args = case.search._offers, case.problem._priced, case.known, TRIES
+            new[some] = [moved[s] for s in some]
+            total = cost[i] + (case.price(r, new) - case.price(r, line)).sum()
+            keep = group[new[some[0]]] if len(some) == 1 else PAD
+            child = r, new, keep, strength[i] + sum(gain[s] for s in some)
+            if total < case.bound[r]:
+                (each if len(some) == 1 else together).append(child)
+    args = case.bound, case.search._offers, case.problem._priced, case.known, TRIES
     children = told(nearer(case.parents, *args))
     assert children == [
         (int(r), tuple(new.tolist()), int(g), round(float(e), 9))
