@@ -85,12 +85,12 @@ def first_sums(first, rows, weight, row, ptr, col, val):
     weight : ndarray of shape (n_in, n_out)
     row, ptr, col, val : the candidates as changed cells
     """
-    out = np.empty((len(row), weight.shape[1]))
+    out = np.zeros((len(row), weight.shape[1]))
     for i in range(len(row)):
         line, own = out[i], rows[row[i]]
-        line[:] = first[row[i]]
         for c in range(ptr[i], ptr[i + 1]):
             step, along = val[c] - own[col[c]], weight[col[c]]
             for j in range(len(along)):
                 line[j] += step * along[j]
+        line += first[row[i]]
     return out
