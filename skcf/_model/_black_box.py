@@ -241,6 +241,10 @@ class BlackBox:
         """Return where a margin is clear of the boundary."""
         return margin > TOLERANCE * self.scale
 
+    def off_edge(self, margin):
+        """Return where a margin is more than what a closed edge counts as."""
+        return margin > 3 * TOLERANCE * self.scale
+
     def on_edge(self, goal, prediction, probability=None):
         """Return where rows lie on the closed edge of a target.
 

@@ -3,7 +3,14 @@
 from skcf._search._combine import play_first, play_samples, rescued
 from skcf._search._complete import complete
 from skcf._search._deck import Deck
-from skcf._search._diversity import change_sets, dearer, distinct, diverse, further
+from skcf._search._diversity import (
+    change_sets,
+    dearer,
+    distinct,
+    diverse,
+    further,
+    spares,
+)
 from skcf._search._edits import edits_of
 from skcf._search._evolution import evolve
 from skcf._search._finish import finish, minimal, shrink
@@ -46,6 +53,7 @@ __all__ = [
     "reinforce",
     "rescued",
     "shrink",
+    "spares",
     "starts_of",
     "walk_greedily",
     "walk_in_order",

@@ -71,6 +71,17 @@ def distinct(problem, pool, k):
     return pool.take(at)
 
 
+def spares(problem, pool):
+    """Return what to fall back upon: the best of each query, and the best off an edge.
+
+    Numbers at the boundary are the first to be turned down. Whether a point on a closed
+    edge of the target is in it hangs on the last digit of what the model adds up.
+    """
+    valid = pool.take(pool.valid)
+    clear = valid.take(problem.model.off_edge(valid.margin))
+    return Pool.concat([problem.best(valid, 1), problem.best(clear, 1)])
+
+
 def dearer(problem, best, others):
     """Return the valid ones of others that come behind the best of a pool, and it.
 

@@ -8,6 +8,7 @@ from skcf._search._diversity import (
     dearer,
     fill,
     further,
+    spares,
     spread_columns,
 )
 from skcf._search._explore import explore
@@ -62,7 +63,7 @@ def brought_nearer(problem, pool, rows, k, *, finishing, most, min_saving, **des
         best = _chosen(problem, pool, N_FINISHED, most)
     best = worth(minimal(problem, move_together(problem, best, **descent)))
     if k == 1:
-        return best
+        return dearer(problem, best, worth(spares(problem, pool)))
     if finishing:
         # A change alone is another way out, however much it takes.
         pool = single_changes(problem, pool, rows, np.full(len(problem), np.inf))

@@ -15,6 +15,7 @@ from skcf._search import (
     further,
     minimal,
     shrink,
+    spares,
 )
 
 N_UNLIKE = 50
@@ -288,9 +289,7 @@ class GeCoExplainer(TabularExplainer):
         if k > 1:
             best = self._with_others(problem, best, pool, k)
         else:
-            # Numbers at the boundary are the first to be turned down.
-            spare = problem.best(pool.take(pool.valid), 1)
-            best = Pool.concat([best, spare])
+            best = Pool.concat([best, spares(problem, pool)])
         answers = self._pool_answers(problem, best, k)
         answers.by_row["complete_changes"] = level
         return answers

@@ -22,7 +22,7 @@ from skcf.constraints import (
     within,
 )
 from skcf.exceptions import CounterfactualNotFoundWarning, UnsupportedConstraintError
-from skcf.tabular import GeCoExplainer
+from skcf.tabular import GeCoExplainer, MACEExplainer
 from tests.lending import squares
 
 
@@ -492,11 +492,13 @@ def test_the_first_of_several_answers_is_that_of_transform(constraints, n):
 
 
 @pytest.mark.filterwarnings("ignore::skcf.exceptions.CounterfactualNotFoundWarning")
-def test_answers_on_the_closed_edge_of_an_interval_are_not_lost():
+@pytest.mark.parametrize("target", [(None, 0.45), (1.2, None), (0.9, 1.0)])
+@pytest.mark.parametrize("kind", [GeCoExplainer, MACEExplainer])
+def test_answers_on_the_closed_edge_of_an_interval_are_not_lost(kind, target):
     # Sums of hundredths end on the edge or, by a digit, beyond it.
     X, _ = squares(80)
     model = FrozenEstimator(LinearRegression().fit(X, X["p"] + X["q"]))
-    explainer = GeCoExplainer(model, target=(None, 0.45), random_state=0).fit(X)
-    explained = explainer.explain(X)
+    explained = kind(model, target=target, random_state=0).fit(X).explain(X)
     assert (explained.status != "not_found").all()
-    assert (explained.prediction <= 0.45).all()
+    low, high = (-np.inf if target[0] is None else target[0]), target[1] or np.inf
+    assert ((explained.prediction >= low) & (explained.prediction <= high)).all()
