@@ -76,18 +76,12 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
     bounds, biases, spreads, prices, steps, starts = row_of
     width = value.shape[1] + DEPTH
     found = _roomy(N_LIKELY, width)
-    i = end = 0
-    while i < len(row):
-        r, j = row[i], i
-        while j < len(row) and row[j] == r:
-            j += 1
+    j = end = 0
+    while j < len(row):
+        r = row[j]
+        i, j = _span(row, r, j)
+        begin, end = _span(whose, r, end)
         limits = bounds[r], biases[r], spreads[r], prices[r]
-        begin = end
-        while begin < len(ids) and whose[begin] < r:
-            begin += 1
-        end = begin
-        while end < len(ids) and whose[end] == r:
-            end += 1
         gains = ids[begin:end], gain[begin:end]
         options, lots = options_of(
             r, gains, bounds[r], prices[r], steps[r], cells, group, ruler
@@ -105,9 +99,19 @@ def compose(parents, known, row_of, cells, group, ruler, mark, size):
             drafts = _beam(short, drafts, table)
             if not len(drafts[1]):
                 break
-        i = j
     n = found[4][0]
     return found[0][:n], found[1][:n], found[2][:n], found[3][:n]
+
+
+@jit
+def _span(row, r, begin):
+    """Return where the entries of row `r` begin and end, from some place before on."""
+    while begin < len(row) and row[begin] < r:
+        begin += 1
+    end = begin
+    while end < len(row) and row[end] == r:
+        end += 1
+    return begin, end
 
 
 @jit
