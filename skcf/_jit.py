@@ -2,7 +2,12 @@
 
 import logging
 from functools import cached_property, update_wrapper
+from hashlib import sha256
+from numbers import Number
 from time import perf_counter
+from types import CodeType
+
+import numpy as np
 
 logger = logging.getLogger("skcf")
 
@@ -16,7 +21,9 @@ class jit:
     so that importing the package stays cheap.
 
     Compiled functions may call each other: numba asks a global for its type by
-    ``_numba_type_``, and is given that of the compiled function.
+    ``_numba_type_``, and is given that of the compiled function. A cached function is
+    taken for fresh as long as it and all that it calls are the same, in whatever files
+    they stand; numba itself looks at the file of the function alone.
     """
 
     def __init__(self, function):
@@ -39,10 +46,27 @@ class jit:
         from numba import njit
 
         try:
-            return njit(nogil=True, cache=True)(self.__wrapped__)
+            compiled = njit(nogil=True, cache=True)(self.__wrapped__)
         except RuntimeError:
             # "no locator available": there is no place to keep the compiled code.
             return njit(nogil=True)(self.__wrapped__)
+        kept = compiled._cache._cache_file
+        kept._source_stamp = (kept._source_stamp, self.stamp)
+        return compiled
+
+    @cached_property
+    def stamp(self):
+        """A digest of the function, the constants it reads, and all that it calls."""
+        function, digest = self.__wrapped__, sha256()
+        for part in _parts_of(function.__code__):
+            digest.update(repr(part).encode())
+        for name in sorted(_names_of(function.__code__)):
+            value = function.__globals__.get(name)
+            if isinstance(value, jit) and value is not self:
+                digest.update(value.stamp.encode())
+            elif isinstance(value, (Number, str, tuple, np.dtype)):
+                digest.update(repr((name, value)).encode())
+        return digest.hexdigest()
 
     @property
     def _numba_type_(self):
@@ -69,3 +93,19 @@ class jit:
                 seconds,
                 stats.cache_path,
             )
+
+
+def _parts_of(code):
+    """Yield what makes a function what it is: its instructions and constants."""
+    yield code.co_code, code.co_names, code.co_varnames
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _parts_of(const)
+        else:
+            yield const
+
+
+def _names_of(code):
+    """Return the names that a function looks up, those of inner functions included."""
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return set(code.co_names).union(*map(_names_of, inner))

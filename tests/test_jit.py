@@ -82,3 +82,39 @@ def test_the_second_process_loads_what_the_first_one_compiled(tmp_path):
     ]
     assert "_in_set was compiled in" in told[0] and str(tmp_path) in told[0]
     assert "_in_set was loaded in" in told[1]
+
+
+CALLEE = """
+from skcf._jit import jit
+STEP = {step}
+
+@jit
+def inner(x):
+    return {factor} * x + STEP
+"""
+CALLER = """
+from skcf._jit import jit
+from callee import inner
+
+@jit
+def outer(x):
+    return inner(x)
+"""
+
+
+def test_what_is_cached_is_compiled_anew_when_what_it_calls_changes(tmp_path):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    env["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[1]), str(tmp_path)])
+    (tmp_path / "caller.py").write_text(CALLER)
+
+    def told(step, factor):
+        (tmp_path / "callee.py").write_text(CALLEE.format(step=step, factor=factor))
+        command = [sys.executable, "-B", "-c", "import caller; print(caller.outer(3))"]
+        run = subprocess.run(command, env=env, capture_output=True, text=True)
+        return run.stdout.strip() or run.stderr
+
+    assert told(0, 2) == "6"
+    # Another function, and another constant of as many letters, in the other file.
+    assert told(0, 5) == "15"
+    assert told(1, 5) == "16"
+    assert told(0, 2) == "6"
