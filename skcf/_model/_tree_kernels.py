@@ -21,10 +21,11 @@ def step_type(number):
 
     It is a copy of the node's with its tree and its depth, and the node that a row
     turns to whose cell decides otherwise. From there the base row would come to the
-    leaf ``~stop``, testing columns whose bits are set in `mask`.
+    leaf ``~stop``, unless it rises in a column whose bit is set in `up` or falls in one
+    of `down`.
     """
     whole = [("test", "u4"), ("tree", "u4"), ("depth", "i4")]
-    ahead = [("turn", "i4"), ("stop", "i4"), ("mask", "u8")]
+    ahead = [("turn", "i4"), ("stop", "i4"), ("up", "u8"), ("down", "u8")]
     return np.dtype([("threshold", number), *whole, *ahead], align=True)
 
 
@@ -134,7 +135,7 @@ def _fill_steps(nodes, bits, root, X, first, steps):
                 step.test |= WENT_LEFT if left else 0
                 step.tree, step.depth = t, depth
                 step.turn = node.right if left else node.left
-                step.stop, step.mask = _ahead(nodes, bits, X[i], step.turn)
+                step.stop, step.up, step.down = _ahead(nodes, bits, X[i], step.turn)
                 depth += 1
                 at = node.left if left else node.right
     return low
@@ -142,14 +143,20 @@ def _fill_steps(nodes, bits, root, X, first, steps):
 
 @jit
 def _ahead(nodes, bits, x, at):
-    """Return the leaf that a row comes to from a node, and the columns it tests."""
-    mask = np.uint64(0)
+    """Return (leaf, up, down): where a row comes to, and what would keep it from it."""
+    up = down = np.uint64(0)
     while at >= 0:
         node = nodes[np.uint32(at)]
         column = node.test & COLUMN
-        mask |= _bit(column)
-        at = node.left if _goes_left(node, x[column], bits) else node.right
-    return at, mask
+        cell, bit = x[column], _bit(column)
+        left = _goes_left(node, cell, bits)
+        either = node.test & CATEGORY != 0 or cell != cell
+        if left or either:
+            up |= bit
+        if not left or either:
+            down |= bit
+        at = node.left if left else node.right
+    return at, up, down
 
 
 @jit
@@ -161,13 +168,26 @@ def _sort_steps(steps):
         for s in range(gap, n):
             step, t = steps[s], s
             threshold, depth, test = step.threshold, step.depth, step.test
-            tree, turn, stop, mask = step.tree, step.turn, step.stop, step.mask
+            tree, turn, stop, up, down = (
+                step.tree,
+                step.turn,
+                step.stop,
+                step.up,
+                step.down,
+            )
             while t >= gap and steps[t - gap].threshold > threshold:
                 steps[t] = steps[t - gap]
                 t -= gap
             to = steps[t]
             to.threshold, to.depth, to.test = threshold, depth, test
-            to.tree, to.turn, to.stop, to.mask = tree, turn, stop, mask
+            to.tree, to.turn, to.stop, to.up, to.down = tree, turn, stop, up, down
+
+
+@jit
+def _moved(up, down, column, own, cell):
+    """Return the bits of columns that rise and fall; a missing cell does both."""
+    bit = _bit(column)
+    return up if cell < own else up | bit, down if cell > own else down | bit
 
 
 @jit
@@ -189,7 +209,8 @@ def change(tables, rows, order, row, ptr, col, val):
     n_columns, one = X.shape[1], raw.shape[1] == 1
     out = np.empty((len(row), raw.shape[1]))
     x = np.empty(n_columns, X.dtype)
-    # The trees that change: where to walk on, at what depth, and the leaves come to.
+    # Of the trees that change: the topmost step that turns, where to walk on from, and
+    # the leaves come to.
     lists = np.empty((3, len(root)), np.int32)
     at, leaf, nth = lists[0], lists[1], lists[2]
     tree, top = np.empty(len(root), np.uint32), np.empty(len(root), np.int64)
@@ -200,14 +221,14 @@ def change(tables, rows, order, row, ptr, col, val):
         if r != held:
             x[:] = X[r]
             held = r
-        n, moved = 0, np.uint64(0)
+        n, up, down = 0, np.uint64(0), np.uint64(0)
         for c in range(ptr[i], ptr[i + 1]):
             column = rank[col[c]]
             if column < 0:
                 continue
             x[column] = val[c]
             cell = x[column]
-            moved |= _bit(column)
+            up, down = _moved(up, down, column, X[r, column], cell)
             j = r * n_columns + column
             begin, end = first[j], first[j + 1]
             ordered = split[j] >= 0 and cell == cell
@@ -226,7 +247,7 @@ def change(tables, rows, order, row, ptr, col, val):
                     top[nth[t]] = s
         for k in range(n):
             step = steps[top[k]]
-            at[k] = step.turn if step.mask & moved else step.stop
+            at[k] = step.turn if (step.up & up) | (step.down & down) else step.stop
         _walk(nodes, bits, x, at, leaf, n)
         out[i], gain = raw[r], 0.0
         if one:
