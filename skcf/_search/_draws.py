@@ -3,40 +3,12 @@
 import numpy as np
 
 from skcf._jit import jit
+from skcf._search._kernels import cell_of, charge
 from skcf._space import PAD
 from skcf._space._kernels import mixed
 from skcf.constraints._lists import last_at_most, part_of
 
 TURN, SHIFT, UNIT = np.uint64(1 << 20), np.uint64(11), 2.0**-53
-
-
-@jit
-def _apart(before, after, unit, up, down, categorical):
-    """Return (difference, difference times price) of a cell; all are plain numbers."""
-    if before != before or after != after:
-        same = before != before and after != after
-        return (0.0, 0.0) if same else (1.0, 1.0)
-    step = (after - before) / unit
-    if categorical:
-        d = 1.0 if step != 0.0 else 0.0
-        return d, d
-    d = abs(step)
-    return d, d * (up if step > 0 else down)
-
-
-@jit
-def _total(d, g, w, l0, l1, l2, linf):
-    """Return the cost of a change of one group."""
-    total = 0.0
-    if l0 != 0 and d > 0:
-        total += l0 * w
-    if l1 != 0:
-        total += l1 * (w * g)
-    if l2 != 0:
-        total += l2 * (w * (g * g))
-    if linf != 0:
-        total += linf * (w * g)
-    return total
 
 
 @jit
@@ -78,7 +50,6 @@ def _below(part, span, entries, salt, priced, even, first_only, out, n):
     weights, running, first, more, more_ptr = part[9:]
     (x, cell, col, code), group, ((unit, up, down, flat), worth, norms) = priced
     _, rows, bits, budget = entries
-    l0, l1, l2, linf = norms
     m, w = len(salt), worth[group[first]]
     # The cells of the observed values of one column follow one another.
     alone = cell[first + 1] == cell[first] + 1
@@ -112,9 +83,9 @@ def _below(part, span, entries, salt, priced, even, first_only, out, n):
             begin = v + shift if v < last else cell[v]
             for k in range(begin, begin + 1 if v < last else cell[v + 1]):
                 j = column if alone else col[k]
-                one = _apart(x[r, j], code[k], unit[j], up[j], down[j], flat[j])
+                one = cell_of(x[r, j], code[k], unit[j], up[j], down[j], flat[j])
                 d, g = max(d, one[0]), max(g, one[1])
-            price[c] = _total(d, g, w, l0, l1, l2, linf)
+            price[c] = charge(d, g, w, norms)
             fits = price[c] < budget[i]
             drawn[c] = v if fits else PAD
             b = c + 1 if fits and first_only else b

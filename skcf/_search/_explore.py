@@ -202,7 +202,7 @@ class _Explorer:
         values, none = self.problem.values, np.empty(0)
         hope = self._hope(draft)
         ties = draft.cands.hash(values)
-        alike = alike_of(draft.row, draft.cands.groups(values))
+        alike = alike_of(draft.row, draft.cands.value, values.group)
         at = np.flatnonzero(hope > 0)
         at = at[top_in_row(alike[at], N_ALIKE, -hope[at], none, ties[at])]
         return draft.take(

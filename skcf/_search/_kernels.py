@@ -29,27 +29,32 @@ def cell_of(before, after, unit, up, down, categorical):
 
 
 @jit
+def charge(d, g, weight, norms):
+    """Return what a difference of one group, and its priced size, cost alone."""
+    l0, l1, l2, linf = norms
+    total = 0.0
+    if l0 != 0 and d > 0:
+        total += l0 * weight
+    if l1 != 0:
+        total += l1 * (weight * g)
+    if l2 != 0:
+        total += l2 * (weight * (g * g))
+    if linf != 0:
+        total += linf * (weight * g)
+    return total
+
+
+@jit
 def price_of(r, v, cells, group, ruler):
     """Return the cost of a value as the only change of query `r`."""
     x, ptr, col, code = cells
     (unit, up, down, rigid), weight, norms = ruler
-    l0, l1, l2, linf = norms
     d, g = 0.0, 0.0
     for c in range(ptr[v], ptr[v + 1]):
         j = col[c]
         one = cell_of(x[r, j], code[c], unit[j], up[j], down[j], rigid[j])
         d, g = max(d, one[0]), max(g, one[1])
-    w = weight[group[v]]
-    total = 0.0
-    if l0 != 0 and d > 0:
-        total += l0 * w
-    if l1 != 0:
-        total += l1 * (w * g)
-    if l2 != 0:
-        total += l2 * (w * (g * g))
-    if linf != 0:
-        total += linf * (w * g)
-    return total
+    return charge(d, g, weight[group[v]], norms)
 
 
 @jit
@@ -302,7 +307,6 @@ def first_of_each(at, row, value, group):
 
 
 @jit
-def alike_of(row, groups):
+def alike_of(row, value, group):
     """Return a number for each set of groups of each row, from 0 on."""
-    group = np.arange(groups.max() + 1) if groups.size else np.zeros(1, np.int64)
-    return numbered(set_keys(np.arange(len(row)), row, groups, group))
+    return numbered(set_keys(np.arange(len(row)), row, value, group))

@@ -9,24 +9,14 @@ query's own is missing.
 import numpy as np
 
 from skcf._jit import jit
+from skcf._search._kernels import charge
 
 
 @jit
 def step_price(step, up, down, weight, norms):
-    """Return what `price_of` does for a number that is `step` units away."""
-    l0, l1, l2, linf = norms
+    """Return what a number that is `step` units away costs as the only change."""
     d = abs(step)
-    g = d * (up if step > 0 else down)
-    total = 0.0
-    if l0 != 0 and d > 0:
-        total += l0 * weight
-    if l1 != 0:
-        total += l1 * (weight * g)
-    if l2 != 0:
-        total += l2 * (weight * (g * g))
-    if linf != 0:
-        total += linf * (weight * g)
-    return total
+    return charge(d, d * (up if step > 0 else down), weight, norms)
 
 
 @jit

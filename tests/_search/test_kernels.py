@@ -89,7 +89,7 @@ def test_equal_sets_of_groups_share_a_number(seed):
     cands = some_candidates(rng, values, 50, 3)
     key = np.column_stack([cands.row, cands.changed(values)])
     _, truth = np.unique(key, axis=0, return_inverse=True)
-    told = alike_of(cands.row, cands.groups(values))
+    told = alike_of(cands.row, cands.value, values.group)
     assert len(set(zip(told, truth.ravel(), strict=True))) == len(np.unique(truth))
     assert len(np.unique(told)) == len(np.unique(truth))
 
