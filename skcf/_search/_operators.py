@@ -1,4 +1,4 @@
-"""The genetic operators as compiled loops: each returns the children worth a look.
+"""The genetic operators, as compiled loops: each returns the children worth a look.
 
 Parents are (row, value, cost, strength, bits), sorted by query; `bits` are random ones
 of each. Children come as (row, value, keep, guess): the group that was just changed, -1
@@ -43,11 +43,12 @@ def own_costs(row, ids, priced):
 
 
 @jit
-def _open(row, value, cost, group, of_query, least):
-    """Return (group, parent) of what may change, sorted by group.
+def _open(parents, of_query, group, least):
+    """Return what may change as entries to draw for, and the parent of each.
 
     A query in need may also take another value where it has changed already.
     """
+    row, value, cost, _, bits = parents
     bound, limit, count, urgent = of_query
     n_groups = count.shape[1]
     changed = np.zeros((len(row), n_groups), np.bool_)
@@ -68,7 +69,14 @@ def _open(row, value, cost, group, of_query, least):
             if free and count[r, g] > 0 and cost[i] + least[r, g] < bound[r]:
                 of[n], at[n] = g, i
                 n += 1
-    return of[:n], at[:n]
+    at = at[:n]
+    # What adds up to the bound is left for exact costs to tell.
+    return (
+        of[:n].copy(),
+        row[at],
+        bits[at],
+        (bound[row] - cost + 1e-12)[at],
+    ), at.copy()
 
 
 @jit
@@ -102,7 +110,6 @@ def _put_each(value, whose, ids, group):
     return out
 
 
-@jit
 def mutants(parents, of_query, offers, priced, known, m, most):
     """Change each group that a parent left alone to `m` values drawn for it.
 
@@ -110,13 +117,17 @@ def mutants(parents, of_query, offers, priced, known, m, most):
     most is expected are returned, sorted by parent. `of_query` is (bound, limit of
     changes, number of values of each group, urgent).
     """
-    row, value, cost, strength, bits = parents
-    bound, _, _, urgent = of_query
-    group, (lists, even, least) = priced[1], offers
-    of, at = _open(row, value, cost, group, of_query, least)
-    # What adds up to the bound is left for exact costs to tell.
-    entries = of, row[at], bits[at], (bound[row] - cost + 1e-12)[at]
-    who, ids, price = draws_below(lists, entries, m, priced, even, False)
+    lists, even, least = offers
+    entries, at = _open(parents, of_query, priced[1], least)
+    drawn = draws_below(lists, entries, m, priced, even, False)
+    return _mutated(parents, at, drawn, of_query[3], priced[1], known, most)
+
+
+@jit
+def _mutated(parents, at, drawn, urgent, group, known, most):
+    """Return the most promising children of parents that take drawn values."""
+    row, value, cost, strength, _ = parents
+    who, ids, price = drawn
     whose = at[who]
     rows = row[whose]
     guess = strength[whose] + nearest_gains(known[0], rows, ids, group, known[1])
@@ -197,14 +208,25 @@ def crosses(parents, of_query, mark, priced, most):
     return row[left[:n]], out[:n, :widest].copy(), np.full(n, PAD), guess[:n]
 
 
-@jit
-def _moves(parents, offers, priced, tries):
-    """Return a nearer value for each slot of each parent, if any, and what it saves.
+def nearer(parents, bound, offers, priced, known, tries):
+    """Move each changed number or rank nearer: one child a group, one for all.
 
-    It is the first of a few drawn ones that costs less.
+    Those are returned that cost less than the bound as far as costs add up.
+    """
+    lists, even, least = offers
+    entries, at, now = _changed(parents, priced, least)
+    drawn = draws_below(lists, entries, tries, priced, even, True)
+    return _moved(parents, at, now, drawn, bound, priced[1], known)
+
+
+@jit
+def _changed(parents, priced, least):
+    """Return the values of parents that may move as entries to draw for.
+
+    And where each stands, and what all values cost now.
     """
     row, value, _, _, bits = parents
-    group, (lists, even, least), width = priced[1], offers, value.shape[1]
+    group, width = priced[1], value.shape[1]
     old, rows = value.ravel(), np.repeat(row, width)
     now = own_costs(rows, old, priced)
     of, free = np.zeros(len(old), np.int64), np.zeros(len(old), np.bool_)
@@ -217,25 +239,30 @@ def _moves(parents, offers, priced, tries):
     fresh = np.empty(len(at), np.uint64)
     for t in range(len(at)):
         fresh[t] = mixed(bits[at[t] // width])
-    entries = of[at], rows[at], fresh, now[at] - 1e-12
-    who, ids, price = draws_below(lists, entries, tries, priced, even, True)
-    out, saved = np.full(len(old), PAD), np.zeros(len(old))
+    return (of[at], rows[at], fresh, now[at] - 1e-12), at, now
+
+
+@jit
+def _moves(shape, at, now, drawn):
+    """Return a nearer value for each slot of each parent, if any, and what it saves.
+
+    It is the first of a few drawn ones that costs less.
+    """
+    who, ids, price = drawn
+    out, saved = np.full(len(now), PAD), np.zeros(len(now))
     for t in range(len(who)):
         e = at[who[t]]
         if out[e] == PAD:
             out[e], saved[e] = ids[t], now[e] - price[t]
-    return out.reshape(value.shape), saved.reshape(value.shape)
+    return out.reshape(shape), saved.reshape(shape)
 
 
 @jit
-def nearer(parents, bound, offers, priced, known, tries):
-    """Move each changed number or rank nearer: one child a group, one for all.
-
-    Those are returned that cost less than the bound as far as costs add up.
-    """
+def _moved(parents, at, now, drawn, bound, group, known):
+    """Return the children of parents that take nearer values."""
     row, value, cost, strength, _ = parents
-    group, (n, width) = priced[1], value.shape
-    moved, saved = _moves(parents, offers, priced, tries)
+    n, width = value.shape
+    moved, saved = _moves(value.shape, at, now, drawn)
     rows = np.repeat(row, width)
     gain = nearest_gains(known[0], rows, moved.ravel(), group, known[1])
     gain -= nearest_gains(known[0], rows, value.ravel(), group, known[1])
