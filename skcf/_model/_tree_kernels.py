@@ -102,13 +102,13 @@ def open_rows(tables, base, X, like):
                 raw[i, slot[t] + w] += value[~at, w]
     for j in range(n * n_columns):
         first[j + 1] += first[j]
-    steps = np.empty(first[-1], like.dtype)
+    steps, spare = np.empty(first[-1], like.dtype), np.empty(1, like.dtype)
     middle = _fill_steps(nodes, bits, root, X, first, steps)
     for j in range(n * n_columns):
         if split[j] >= 0:
             split[j] = middle[j]
-            _sort_steps(steps[first[j] : middle[j]])
-            _sort_steps(steps[middle[j] : first[j + 1]])
+            _sort_steps(steps[first[j] : middle[j]], spare)
+            _sort_steps(steps[middle[j] : first[j + 1]], spare)
     return own, raw, first, split, steps
 
 
@@ -160,27 +160,26 @@ def _ahead(nodes, bits, x, at):
 
 
 @jit
-def _sort_steps(steps):
+def _sort_steps(steps, spare):
     """Sort steps by threshold, in place: few as they are, by Shell's method."""
     n = gap = len(steps)
     while gap > 1:
         gap = max(1, gap * 4 // 9)
         for s in range(gap, n):
-            step, t = steps[s], s
-            threshold, depth, test = step.threshold, step.depth, step.test
-            tree, turn, stop, up, down = (
-                step.tree,
-                step.turn,
-                step.stop,
-                step.up,
-                step.down,
-            )
-            while t >= gap and steps[t - gap].threshold > threshold:
-                steps[t] = steps[t - gap]
+            _copy(steps[s], spare[0])
+            t = s
+            while t >= gap and steps[t - gap].threshold > spare[0].threshold:
+                _copy(steps[t - gap], steps[t])
                 t -= gap
-            to = steps[t]
-            to.threshold, to.depth, to.test = threshold, depth, test
-            to.tree, to.turn, to.stop, to.up, to.down = tree, turn, stop, up, down
+            _copy(spare[0], steps[t])
+
+
+@jit
+def _copy(step, to):
+    """Copy a step field by field, which takes half the time of the whole record."""
+    to.threshold, to.test = step.threshold, step.test
+    to.tree, to.depth = step.tree, step.depth
+    to.turn, to.stop, to.up, to.down = step.turn, step.stop, step.up, step.down
 
 
 @jit
