@@ -165,6 +165,21 @@ def test_candidates_of_a_model(model):
         np.testing.assert_allclose(scores, truth, rtol=0, atol=1e-12)
 
 
+def test_more_columns_than_bits():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 150)).astype(np.float32)
+    y = X[:, ::10].sum(axis=1) > 0
+    trees = read_trees(RandomForestClassifier(20, random_state=0).fit(X, y))
+    assert len(trees.tables.columns) > 64
+    n, n_cells = 600, 12
+    ptr = np.arange(n + 1) * n_cells
+    col = np.argsort(random.random((n, 150)), axis=1)[:, :n_cells].ravel()
+    candidates = random.integers(0, 40, n), ptr, col, random.normal(size=len(col))
+    scores = trees.open(X[:40]).scores(*candidates)
+    rows = whole_rows(X[:40].astype(float), *candidates)
+    np.testing.assert_allclose(scores, trees._scores_numpy(rows), rtol=0, atol=1e-12)
+
+
 def test_nothing_changed():
     trees, X = random_trees(0), random_rows(np.random.default_rng(0), 5)
     session = trees.open(X)
