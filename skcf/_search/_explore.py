@@ -11,7 +11,7 @@ from skcf._search._problem import Pool, top_in_row
 from skcf._space import PAD, Candidates
 
 N_ROUNDS = 10
-N_SCORED = 50
+N_SCORED = 100
 N_PARENTS = 8
 N_ALIKE = 4
 N_MENDED = 10
