@@ -68,9 +68,6 @@ class BaseExplainer(
         """Return what to tell in ``details`` of rows without an answer."""
         return {}
 
-    def _check_extra(self, options):
-        """Raise for options of `explain` that the method cannot honour."""
-
     # -- the public verbs ---------------------------------------------------------
 
     def transform(self, X, *, target=None):

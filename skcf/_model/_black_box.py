@@ -273,12 +273,6 @@ class BlackBox:
             return np.log(np.maximum(odds, 1e-12))
         return margin / self.scale
 
-    def from_strength(self, strength):
-        """Return the margin of a strength."""
-        if self.method == "predict_proba" and not self.regression:
-            return np.tanh(strength / 2)
-        return strength * self.scale
-
     def _calibrate(self, sample, predicted):
         """Choose the scores whose margin has the sign that predict has."""
         options = [

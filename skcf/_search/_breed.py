@@ -7,8 +7,8 @@ from scipy.special import ndtri
 
 from skcf._jit import jit
 from skcf._search._gains import gain_of
-from skcf._search._kernels import costs
-from skcf._search._options import options_of, prices_of
+from skcf._search._kernels import costs, own_costs
+from skcf._search._options import options_of
 from skcf._space import PAD
 from skcf._space._kernels import NONE, spot
 
@@ -139,7 +139,7 @@ def _table(r, options, own, gains, cells, group, ruler, mark, size):
             more[s] = gain_of(gains[0], gains[1], 0, end, v, group, size)
     ids = np.concatenate((options[0], own))
     gain = np.concatenate((options[1], more))
-    price = prices_of(r, own, cells, group, ruler)
+    price = own_costs(np.full(len(own), r), own, (cells, group, ruler))
     return ids, group[ids], mark[ids], gain, np.concatenate((options[2], price))
 
 

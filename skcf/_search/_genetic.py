@@ -220,9 +220,8 @@ class GeneticSearch:
 
     def _known(self):
         """Return what is known of single values, and how many these may be."""
-        rows, ids, gain = self.problem.effects.known()
-        start = np.searchsorted(rows, np.arange(len(self.problem) + 1))
-        return (start, ids, gain), self.problem.values.n_observed
+        known, _, size = self.problem.effects.table()
+        return known, size
 
     def _mutate(self, parents, m, known):
         """Change each group that a parent left alone to `m` values drawn for it."""

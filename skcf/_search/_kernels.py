@@ -94,6 +94,14 @@ def costs(row, value, x, ptr, col, code, group, ruler, weight, norms):
 
 
 @jit
+def own_costs(row, ids, priced):
+    """Return the cost of each single value as the only change of its query."""
+    (x, ptr, col, code), group, (ruler, weight, norms) = priced
+    value = ids.reshape(-1, 1)
+    return costs(row, value, x, ptr, col, code, group, ruler, weight, norms)
+
+
+@jit
 def ranks(row, n):
     """Return the rank of each entry among those of its row, in the order given."""
     seen = np.zeros(n, np.int64)

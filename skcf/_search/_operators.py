@@ -17,7 +17,7 @@ import numpy as np
 from skcf._jit import jit
 from skcf._search._draws import draws_below
 from skcf._search._gains import nearest_gains
-from skcf._search._kernels import costs
+from skcf._search._kernels import own_costs
 from skcf._search._selection import by_row, promising
 from skcf._space import PAD
 from skcf._space._kernels import hash_values, mixed
@@ -32,14 +32,6 @@ def bits_of(row, value, mark, seed, turn):
     for i in range(len(row)):
         out[i] = mixed(out[i] ^ seed[row[i]] ^ turn)
     return out
-
-
-@jit
-def own_costs(row, ids, priced):
-    """Return the cost of each single value as the only change of its query."""
-    (x, ptr, col, code), group, (ruler, weight, norms) = priced
-    value = ids.reshape(-1, 1)
-    return costs(row, value, x, ptr, col, code, group, ruler, weight, norms)
 
 
 @jit

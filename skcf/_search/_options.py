@@ -3,7 +3,7 @@
 import numpy as np
 
 from skcf._jit import jit
-from skcf._search._kernels import costs
+from skcf._search._kernels import own_costs
 
 N_VALUES = 8
 
@@ -45,16 +45,6 @@ def _keep(lot, cost, level, worth, keep):
 
 
 @jit
-def prices_of(r, ids, cells, group, ruler):
-    """Return the cost of values as the only change of query `r`."""
-    x, ptr, col, code = cells
-    scale, weight, norms = ruler
-    rows = np.full(len(ids), r)
-    lines = ids.reshape(len(ids), 1)
-    return costs(rows, lines, x, ptr, col, code, group, scale, weight, norms)
-
-
-@jit
 def options_of(r, gains, bound, price, step, cells, group, ruler):
     """Return the values worth trying on query `r`, a group behind the other.
 
@@ -78,7 +68,7 @@ def options_of(r, gains, bound, price, step, cells, group, ruler):
     """
     ids, gain = gains
     n = len(ids)
-    cost = prices_of(r, ids, cells, group, ruler)
+    cost = own_costs(np.full(n, r), ids, (cells, group, ruler))
     worth, level = np.empty(n), np.empty(n)
     keep, lot = np.zeros(n, np.bool_), np.empty(n, np.int64)
     value, gains_of, costs_of = np.empty(n, np.int64), np.empty(n), np.empty(n)

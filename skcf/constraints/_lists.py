@@ -86,23 +86,6 @@ def count_of(part, r):
 
 
 @jit
-def all_of(part, r, out):
-    """Write the list of query `r` into an array that has room; return its length."""
-    key, rank, count, _, _, _, ptr, start, counts, _, _, first, more, more_ptr = part
-    n = seen = 0
-    for run in range(ptr[key[r]], ptr[key[r] + 1]):
-        for v in range(start[run], start[run] + counts[run + 1] - counts[run]):
-            if seen != rank[r]:
-                out[n] = first + v
-                n += 1
-            seen += 1
-    for t in range(more_ptr[r], more_ptr[r + 1]):
-        out[n] = more[t]
-        n += 1
-    return n
-
-
-@jit
 def drawn_of(part, r, u):
     """Return a value of the list of query `r` by frequency for `u` in [0, 1).
 
