@@ -21,7 +21,11 @@ LEAST_RECALL = 0.992
 OVERFETCH = 4
 # Larger requests are answered by looking at all points.
 MAX_FETCH = 2048
-DIGITS = 5
+DIGITS = 9
+# What a product of matrices may be off by, as a share of the squares.
+ROUGH = 1e-5
+# Pairs that are worked out in one go.
+LOT = 100_000
 # The width of a search is set on the graph before it is asked.
 _ASKING = Lock()
 
@@ -144,18 +148,30 @@ class _Exact:
             gap *= -2
             gap += self._square
             gap += np.einsum("ij,ij->i", some, some)[:, None]
-            # Digits that hang on the batch must not decide what is near.
-            gap = np.maximum(np.round(gap, DIGITS), 0.0)
             if k < n:
                 last = np.partition(gap, k - 1, axis=1)[:, k - 1]
-                gaps[begin : begin + step], places[begin : begin + step] = _first(
-                    gap, last, k
-                )
             else:
-                at = np.argsort(gap, axis=1, kind="stable")
-                places[begin : begin + step] = at
-                gaps[begin : begin + step] = np.take_along_axis(gap, at, axis=1)
+                last = np.full(len(some), np.inf)
+            at = slice(begin, begin + step)
+            gaps[at], places[at] = self._nearest_of(some, gap, last, k)
         return gaps, places
+
+    def _nearest_of(self, some, gap, last, k):
+        """Return the `k` least distances of each query and where, ties by place.
+
+        Products of matrices have digits that hang on the batch: those that may be among
+        the nearest are worked out anew, one by one.
+        """
+        room = ROUGH * (1.0 + self._square.max(initial=0.0) + last)
+        who, at = np.nonzero(gap <= (last + room)[:, None])
+        value = np.empty(len(who))
+        for begin in range(0, len(who), LOT):
+            lot = slice(begin, begin + LOT)
+            apart = some[who[lot]].astype(np.float64) - self.points[at[lot]]
+            value[lot] = np.round(np.square(apart).sum(axis=1), DIGITS)
+        order = np.lexsort((at, value, who))
+        order = order[_rank(who) < k]
+        return value[order].reshape(-1, k), at[order].reshape(-1, k)
 
 
 class _Graph:
@@ -222,15 +238,6 @@ def _hnswlib():
     except ImportError:
         return None
     return hnswlib
-
-
-def _first(gap, last, k):
-    """Return the `k` smallest gaps of each row and their places, ties by place."""
-    who, at = np.nonzero(gap <= last[:, None])
-    value = gap[who, at]
-    order = np.lexsort((at, value, who))
-    order = order[_rank(who) < k]
-    return value[order].reshape(-1, k), at[order].reshape(-1, k)
 
 
 def _rank(row):

@@ -4,24 +4,17 @@ import numpy as np
 from scipy.special import ndtri
 
 from skcf._search._diversity import change_sets
-from skcf._search._finish import _lawful, _section
+from skcf._search._finish import _lawful, sharpen
 from skcf._search._problem import Pool
 from skcf._space import PAD, Candidates, mix, uniform
 
-N_PASSES = 3
 N_TOGETHER = 4
 GAIN = 0.01
 
 
 def bisect(problem, pool):
     """Return valid candidates with each changed number at the boundary."""
-    pool = pool.take(pool.valid)
-    for _ in range(N_PASSES):
-        nearer = _section(problem, pool)
-        if not len(nearer):
-            break
-        pool = problem.best_of_each(Pool.concat([pool, nearer]))
-    return pool
+    return sharpen(problem, pool.take(pool.valid), problem.best_of_each)
 
 
 def move_together(problem, pool, *, n_steps, radius, min_radius):

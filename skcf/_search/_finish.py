@@ -1,5 +1,7 @@
 """Finishers: what every search does to the candidates it has found."""
 
+from itertools import count
+
 import numpy as np
 
 from skcf._search._explore import explore
@@ -29,15 +31,28 @@ def finish(problem, pool, rows, k):
 
 def refine(problem, pool, k):
     """Bring numbers to the boundary, and drop what has a needless change."""
+
+    def best(some):
+        return problem.best(problem.best_of_each(some), k)
+
+    return minimal(problem, sharpen(problem, pool, best))
+
+
+def sharpen(problem, pool, best):
+    """Return the `best` of a pool and of what its numbers at the boundary make.
+
+    Only numbers that were moved are moved again: how often that is done must not hang
+    on the other queries.
+    """
     moved = pool
     for _ in range(MAX_PASSES):
         nearer = _section(problem, moved)
         if not len(nearer):
             break
-        pool = problem.best(problem.best_of_each(Pool.concat([pool, nearer])), k)
+        pool = best(Pool.concat([pool, nearer]))
         new = np.isin(problem.key_of(pool.cands), problem.key_of(nearer.cands))
         moved = pool.take(new)
-    return minimal(problem, pool)
+    return pool
 
 
 def minimal(problem, pool):
@@ -73,26 +88,33 @@ def shrink(problem, pool, k):
     """Return the `k` best change sets of each query after undoing needless changes."""
     pool = pool.take(pool.valid)
     pool = problem.best(problem.best_of_each(pool), k)
-    while len(pool) and not problem.meter.expired:
-        found = _score_new(problem, _undone(problem, pool))
-        found = found.take(found.valid)
-        if not len(found):
-            break
-        pool = problem.best(problem.best_of_each(Pool.concat([pool, found])), k)
-    return pool
+    return _improved(problem, pool, k, _undone, count())
 
 
 def sweep(problem, pool, k):
     """Try nearer observed values until nothing gets cheaper."""
-    for _ in range(MAX_SWEEPS):
+    return _improved(problem, pool, k, _nearer, range(MAX_SWEEPS))
+
+
+def _improved(problem, pool, k, propose, turns):
+    """Return the `k` best change sets of each query, as long as proposals help.
+
+    A query is through when they did not: what is proposed next hangs on what is known
+    by then, and must not hang on what the other queries find.
+    """
+    done = []
+    for _ in turns:
         if not len(pool) or problem.meter.expired:
             break
-        found = _score_new(problem, _nearer(problem, pool))
+        found = _score_new(problem, propose(problem, pool))
         found = found.take(found.valid)
-        if not len(found):
-            break
-        pool = problem.best(problem.best_of_each(Pool.concat([pool, found])), k)
-    return pool
+        more = np.zeros(len(problem), dtype=bool)
+        more[found.row] = True
+        done.append(pool.take(~more[pool.row]))
+        both = Pool.concat([pool.take(more[pool.row]), found])
+        pool = problem.best(problem.best_of_each(both), k)
+    pool = Pool.concat([*done, pool])
+    return pool.take(np.argsort(pool.row, kind="stable"))
 
 
 def _score_new(problem, cands):

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -502,3 +503,15 @@ def test_answers_on_the_closed_edge_of_an_interval_are_not_lost(kind, target):
     assert (explained.status != "not_found").all()
     low, high = (-np.inf if target[0] is None else target[0]), target[1] or np.inf
     assert ((explained.prediction >= low) & (explained.prediction <= high)).all()
+
+
+@pytest.mark.parametrize("kind", [GeCoExplainer, MACEExplainer])
+def test_an_answer_does_not_hang_on_the_other_rows_of_a_call(kind):
+    # Many changes to undo, so that queries are through at different times.
+    X, y = load_breast_cancer(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=40, random_state=0).fit(X, y)
+    explainer = kind(FrozenEstimator(model), target=1, random_state=0).fit(X, y)
+    queries = X[model.predict(X) == 0][:30]
+    together = explainer.transform(queries)
+    alone = np.vstack([explainer.transform(query[None]) for query in queries])
+    np.testing.assert_array_equal(together, alone)
