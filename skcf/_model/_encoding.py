@@ -9,8 +9,9 @@ looked up. Whether a fitted transformer is of that kind is found out by trial.
 import numpy as np
 from scipy import sparse
 
-from skcf._model._cells import Growing, changed_cells
+from skcf._model._cells import changed_cells
 from skcf._model._lines import Lines
+from skcf._space._growing import Growing
 
 N_TRIAL = 256
 CHUNK = 8192

@@ -33,8 +33,8 @@ class CheaperValues:
 
     def __init__(self, problem, rows, limit, most, observed=False):
         self._lists, self._rows = problem.ground.lists, rows
-        self._priced = problem._priced
-        args = self._lists, rows, limit, most, not observed, *self._priced
+        self.priced = problem.priced
+        args = self._lists, rows, limit, most, not observed, *self.priced
         self._found = count_cheaper(*args)
         self.count = self._found[0].sum(axis=0)
 
@@ -45,7 +45,7 @@ class CheaperValues:
         """
         some = np.minimum(self.count, most)
         begin = np.concatenate([[0], np.cumsum(some)])
-        args = self._lists, self._rows, self._found, self.count, begin, *self._priced
+        args = self._lists, self._rows, self._found, self.count, begin, *self.priced
         return np.repeat(self._rows, some), *list_cheaper(*args)
 
 

@@ -149,7 +149,7 @@ class _Explorer:
             (best.row, best.cands.value, best.cost, strength),
             known,
             (self.bound, self.bias, self._spread(), price, step, effects.start),
-            *problem._priced,
+            *problem.priced,
             problem.values.mark,
             problem.values.n_observed,
         )

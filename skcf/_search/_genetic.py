@@ -90,12 +90,6 @@ class GeneticSearch:
         self._bound = np.full(len(problem), np.inf)
 
     @cached_property
-    def _loose(self):
-        """Whether rules ask for no more than values on offer and few changes."""
-        ground = self.problem.ground
-        return not (ground.rules.joint or ground.rules.couplings or ground.must.any())
-
-    @cached_property
     def _offers(self):
         """What operators read of the values on offer."""
         return offers_of(self.problem)
@@ -179,7 +173,7 @@ class GeneticSearch:
         """Repair and score the children, or the `most` of which most is expected."""
         problem = self.problem
         cands, guess = brood.cands, brood.guess
-        if not self._loose:
+        if problem.ground.coupled:
             cands, at = problem.ground.cascade(cands, problem.seed, brood.keep)
             guess = guess[at]
         best, cost = worthwhile(
@@ -188,7 +182,7 @@ class GeneticSearch:
             guess,
             problem.unseen(cands),
             problem.values.mark,
-            problem._priced,
+            problem.priced,
             (self._bound, problem.ground.limit, problem.urgent),
             most,
         )
@@ -227,19 +221,19 @@ class GeneticSearch:
         """Change each group that a parent left alone to `m` values drawn for it."""
         problem, ground = self.problem, self.problem.ground
         of_query = self._bound, ground.limit, ground.count, problem.urgent
-        args = of_query, self._offers, problem._priced, known
+        args = of_query, self._offers, problem.priced, known
         return mutants(parents, *args, m, self._slack)
 
     def _crossover(self, parents):
         """Join the fittest of every two change sets of a query; toss for a clash."""
         problem = self.problem
         of_query = problem.effects.start, self._bound, problem.urgent
-        args = of_query, problem.values.mark, problem._priced
+        args = of_query, problem.values.mark, problem.priced
         return crosses(parents, *args, self._slack)
 
     def _selective(self, parents, known):
         """Move each changed number or rank nearer: one child a group, one for all."""
-        args = self._bound, self._offers, self.problem._priced, known
+        args = self._bound, self._offers, self.problem.priced, known
         return nearer(parents, *args, TRIES)
 
     @property

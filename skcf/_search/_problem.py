@@ -120,7 +120,7 @@ class Problem:
     def cost_of(self, cands):
         """Return the cost of each candidate, from its changed cells alone."""
         row = np.ascontiguousarray(cands.row)
-        cells, group, (ruler, weight, norms) = self._priced
+        cells, group, (ruler, weight, norms) = self.priced
         return costs(row, cands.value, *cells, group, ruler, weight, norms)
 
     def own_cost(self, rows, ids):
@@ -128,7 +128,7 @@ class Problem:
         return self.cost_of(Candidates(rows, ids[:, None]))
 
     @property
-    def _priced(self):
+    def priced(self):
         """What compiled loops read to price values: cells, groups, and the ruler."""
         values, cost = self.values, self.cost
         cells = self.x, values.ptr, values.col, values.code
@@ -144,7 +144,7 @@ class Problem:
         # Group by group, so that each is looked up once.
         order = np.argsort(groups, kind="stable")
         args = lists, rows[order], groups[order], limit[order], longest, n_even
-        at, ids = nearer_values(*args, *self._priced)
+        at, ids = nearer_values(*args, *self.priced)
         return order[at], ids
 
     def unseen(self, cands):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skcf._space._growing import Growing
 from skcf._space._hash import mix
 from skcf._space._kernels import find_rows, numbered
 
@@ -120,21 +121,11 @@ class Values:
             "mark": _marks(columns, codes),
             "ptr": self.ptr[-1] + np.arange(1, len(groups) + 1),
         }
-        for name, values in new.items():
-            setattr(self, name, self._extended(name, values))
-
-    def _extended(self, name, new):
-        """Return an array with values behind it, in a buffer that has room for more."""
-        old = getattr(self, name)
         self._room = {} if self._room is None else self._room
-        buffer = self._room.get(name)
-        size = len(old) + len(new)
-        if buffer is None or len(buffer) < size:
-            buffer = np.empty(size + size // 8 + 1024, dtype=old.dtype)
-            buffer[: len(old)] = old
-            self._room[name] = buffer
-        buffer[len(old) : size] = new
-        return buffer[:size]
+        for name, values in new.items():
+            room = self._room.setdefault(name, Growing(getattr(self, name)))
+            room.extend(values)
+            setattr(self, name, room.array)
 
 
 def _marks(columns, codes):

@@ -64,7 +64,7 @@ class Ground:
         self.infeasible = dead | self._shut
 
     @cached_property
-    def _coupled(self):
+    def coupled(self):
         """Whether a change may call for another one."""
         return bool(self.rules.joint) or self.must.any()
 
@@ -191,7 +191,7 @@ class Ground:
         at : ndarray
             Their positions among the ones given.
         """
-        if self._coupled:
+        if self.coupled:
             cands = Cascade(self, seed).run(cands, keep)
         ok = np.flatnonzero(self.mask(cands))
         return (cands if len(ok) == len(cands) else cands.take(ok)), ok

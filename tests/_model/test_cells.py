@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skcf._model._cells import Growing, changed_cells, first_sums
+from skcf._model._cells import changed_cells, first_sums
+from skcf._space._growing import Growing
 
 N_ROWS, N_GROUPS, N_COLUMNS, N_VALUES = 6, 5, 14, 40
 

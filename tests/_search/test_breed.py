@@ -64,7 +64,7 @@ def test_options_gain_more_than_cheaper_ones(seed):
         gains = ids[mine], gain[mine]
         cost = problem.own_cost(row[mine], ids[mine])
         told, (of, first, best) = options_of(
-            r, gains, bound, price, step, *problem._priced
+            r, gains, bound, price, step, *problem.priced
         )
         at = front(cost, gains[1], group[gains[0]], bound, price, step)
         for have, want in zip(told, (*gains, cost), strict=True):
@@ -168,7 +168,7 @@ def test_what_is_composed_is_what_a_plain_beam_search_finds(groups, linf, seed):
         (cands.row, cands.value, cost, strength),
         (row, ids, gain),
         row_of,
-        *problem._priced,
+        *problem.priced,
         values.mark,
         values.n_observed,
     )

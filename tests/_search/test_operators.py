@@ -109,7 +109,7 @@ def test_draws_below_a_budget_are_all_draws_that_cost_less(groups, seed, m):
     budget = np.where(rng.random(40) < 0.3, np.inf, rng.random(40))
     lists, even, least = case.search._offers
     entries = of, rows, bits, budget
-    args = lists, entries, m, case.problem._priced, even
+    args = lists, entries, m, case.problem.priced, even
     who, ids, price = draws_below(*args, False)
     some, first, _ = draws_below(*args, True)
     for i in range(40):
@@ -157,7 +157,7 @@ def test_mutants_change_each_group_that_is_free(groups, seed, m, most):
                     guess = strength[i] + case.gain(r, v)
                     found.append((i, v, cost[i] + price, guess))
     of_query = case.bound, ground.limit, ground.count, urgent
-    args = of_query, case.search._offers, case.problem._priced, case.known, m, most
+    args = of_query, case.search._offers, case.problem.priced, case.known, m, most
     children = mutants(case.parents, *args)
     if not found:
         assert not len(children[0])
@@ -190,7 +190,7 @@ def test_crosses_join_every_two_parents(groups, seed, most):
     same = row[left] == row[right]
     left, right = left[same], right[same]
     of_query = start, case.bound, case.problem.urgent
-    args = case.values.mark, case.problem._priced, most
+    args = case.values.mark, case.problem.priced, most
     children = told(crosses(case.parents, of_query, *args))
     guess = strength[left] + strength[right] - start[row[left]]
     total = cost[left] + cost[right]
@@ -234,7 +234,7 @@ def test_nearer_children_take_the_first_cheaper_draw(groups, seed):
             child = r, new, keep, strength[i] + sum(gain[s] for s in some)
             if total < case.bound[r]:
                 (each if len(some) == 1 else together).append(child)
-    args = case.bound, case.search._offers, case.problem._priced, case.known, TRIES
+    args = case.bound, case.search._offers, case.problem.priced, case.known, TRIES
     children = told(nearer(case.parents, *args))
     assert children == [
         (int(r), tuple(new.tolist()), int(g), round(float(e), 9))
@@ -270,7 +270,7 @@ def test_what_is_worth_scoring_is_new_cheap_and_promising(seed, most):
     new = np.flatnonzero(rng.random(len(cands)) < 0.7)
     guess, limit = rng.normal(size=len(cands)), rng.integers(1, 5, N)
     of_query = case.bound, limit, case.problem.urgent
-    args = case.values.mark, case.problem._priced, of_query, most
+    args = case.values.mark, case.problem.priced, of_query, most
     at, cost = worthwhile(cands.row, cands.value, guess, new, *args)
     near = case.pool.cost < case.bound[cands.row]
     near &= cands.n_changed <= limit[cands.row]
